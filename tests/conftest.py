@@ -1,0 +1,30 @@
+"""Settings of the whole suite: float64, eight virtual CPU devices, GPU tests only where there is a GPU.
+
+The environment is set before anything imports jax. A test of float32 passes float32 arrays, or runs under
+`jax.enable_x64(False)`.
+"""
+
+import os
+
+os.environ["JAX_ENABLE_X64"] = "1"
+os.environ["MPLBACKEND"] = "Agg"
+
+import jax
+import pytest
+
+jax.config.update("jax_num_cpu_devices", 8)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if any(item.get_closest_marker("gpu") for item in items) and jax.default_backend() != "gpu":
+        skip = pytest.mark.skip(reason="jax finds no GPU")
+        for item in items:
+            if item.get_closest_marker("gpu"):
+                item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget_compiled_functions():
+    """Compiled code of one module is of no use to the next and would fill the memory of a long run."""
+    yield
+    jax.clear_caches()
