@@ -1,0 +1,23 @@
+"""What the stages hand to each other and nobody outside needs; never part of a scan's carry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jax import Array
+
+from jaxsim.pytree import Record, leaf, record
+
+__all__ = ["Work"]
+
+
+@record
+class Work(Record):
+    """Intermediate results of one forward pass, native layout (worlds `W` on the last axis)."""
+
+    crb: Array | None = leaf("nbody 10", "composite inertia about the root's subtree_com", default=None)
+    factor: Any = leaf("", "factorisation of M: an operand of solver.linalg", default=None)
+    ten_J: Array | None = leaf("ntendon nv", "tendon Jacobian", default=None)
+    actuator_moment: Array | None = leaf("nout nv", "actuator moment arms", default=None)
+    rows: Any = leaf("", "constraint rows, solver.rows.Rows", default=None)
+    solution: Array | None = leaf("nv", "qacc already known to solve this step, from an earlier pass", default=None)
