@@ -1,0 +1,73 @@
+"""Where a model's files come from: folders, a dictionary of bytes, or a folder that confines them."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+__all__ = ["Files"]
+
+
+class Files:
+    """Opens the files that a model names.
+
+    Args:
+        assets: file contents by name; they are looked up before the disk.
+        root: if given, only files inside this folder may be opened, whatever symbolic links, absolute paths and
+            `..` say.
+        disk: whether files on the disk may be opened at all.
+    """
+
+    def __init__(
+        self, assets: Mapping[str, bytes] | None = None, root: str | Path | None = None, disk: bool = True
+    ) -> None:
+        self._assets = {name.replace("\\", "/"): data for name, data in (assets or {}).items()}
+        self._root = None if root is None else Path(root).resolve()
+        self._disk = disk
+
+    def find(self, candidates: Iterable[str]) -> str | None:
+        """Returns the first of these paths that exists, or None.
+
+        Raises:
+            PermissionError: a path exists, but outside the root folder.
+        """
+        for path in candidates:
+            if self._asset(path) is not None or (self._disk and self._allowed(path).is_file()):
+                return path
+        return None
+
+    def read(self, path: str, limit: int) -> bytes:
+        """Returns a file's content.
+
+        Raises:
+            OSError: the file cannot be read, or lies outside the root folder.
+            ValueError: the file is larger than `limit` bytes.
+        """
+        data = self._asset(path)
+        if data is None:
+            if not self._disk:
+                raise FileNotFoundError(f"no asset named {path!r}")
+            with self._allowed(path).open("rb") as stream:
+                data = stream.read(limit + 1)
+        if len(data) > limit:
+            raise ValueError(f"the file is larger than {limit:,} bytes")
+        return data
+
+    def _asset(self, path: str) -> bytes | None:
+        """Looks a path up among the assets: as it is, normalised, then by its last part."""
+        for key in (path, posixpath.normpath(path), posixpath.basename(path)):
+            if key in self._assets:
+                return self._assets[key]
+        return None
+
+    def _allowed(self, path: str) -> Path:
+        if "\0" in path:
+            raise FileNotFoundError("a file name cannot hold a zero byte")
+        if self._root is None:
+            return Path(path)
+        real = Path(os.path.realpath(path))
+        if not real.is_relative_to(self._root):
+            raise PermissionError(f"outside the folder {self._root} that confines this model")
+        return real

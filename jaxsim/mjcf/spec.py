@@ -1,0 +1,260 @@
+"""The editable model: a tree of MJCF elements, its default classes and its files."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+from jaxsim.mjcf import merge, names, replicate, writer
+from jaxsim.mjcf.defaults import ACTUATORS, DefaultClass, Resolved, class_of, default_tag, read_defaults
+from jaxsim.mjcf.element import Element, Scope
+from jaxsim.mjcf.errors import MjcfError
+from jaxsim.mjcf.files import Files
+from jaxsim.mjcf.limits import MAX_ASSET_BYTES, MAX_XML_BYTES
+from jaxsim.mjcf.reader import Reader
+from jaxsim.mjcf.schema import root_type
+from jaxsim.mjcf.xmltext import parse_xml
+
+if TYPE_CHECKING:
+    from jaxsim.model import Model
+
+__all__ = ["Spec"]
+
+
+class Spec:
+    """A model that can be edited, written and compiled, like MuJoCo's MjSpec.
+
+    Attributes:
+        root: the `mujoco` element. Repeated sections are merged, included files are spliced in, replicate and
+            attach elements are expanded; frames stay.
+        files: opens the files that the model names.
+    """
+
+    def __init__(self, root: Element | None = None, files: Files | None = None, folder: str = "") -> None:
+        self.root = Element(root_type()) if root is None else root
+        self.files = files or Files()
+        self._defaults: dict[str, DefaultClass] | None = None
+        scope = Scope(self.section("compiler"), folder)
+        for element in self.root.walk():
+            element.scope = element.scope or scope
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | PathLike[str],
+        root: str | PathLike[str] | None = None,
+        assets: Mapping[str, bytes] | None = None,
+    ) -> Spec:
+        """Reads an MJCF or URDF file.
+
+        Args:
+            path: the file.
+            root: if given, a folder outside of which no file is opened.
+            assets: contents of files by name, looked up before the disk.
+
+        Raises:
+            MjcfError: the file cannot be read or is not a valid model.
+        """
+        name = fspath(path).replace("\\", "/")
+        files = Files(assets, None if root is None else fspath(root))
+        try:
+            data = files.read(name, MAX_XML_BYTES)
+        except (OSError, ValueError) as error:
+            raise MjcfError(f"cannot read the file: {error}", file=name) from None
+        return cls._read(data, files, name, posixpath.dirname(name))
+
+    @classmethod
+    def from_string(
+        cls,
+        xml: str | bytes,
+        assets: Mapping[str, bytes] | None = None,
+        base_dir: str | PathLike[str] | None = None,
+        root: str | PathLike[str] | None = None,
+    ) -> Spec:
+        """Reads MJCF or URDF text.
+
+        Args:
+            xml: the text.
+            assets: contents of files by name, looked up before the disk.
+            base_dir: the folder that relative paths start from; the current one if None.
+            root: if given, a folder outside of which no file is opened.
+
+        Raises:
+            MjcfError: the text is not a valid model.
+        """
+        data = xml.encode("utf-8", "replace") if isinstance(xml, str) else xml
+        files = Files(assets, None if root is None else fspath(root))
+        folder = "" if base_dir is None else fspath(base_dir).replace("\\", "/")
+        return cls._read(data, files, None, folder)
+
+    @classmethod
+    def _read(cls, data: bytes, files: Files, file: str | None, folder: str) -> Spec:
+        tree = parse_xml(data, file)
+        root = Reader(files, file, folder).read(tree)
+        merge.merge_sections(root)
+        spec = cls(root, files, folder)
+        replicate.expand(spec)
+        names.check(spec)
+        return spec
+
+    @property
+    def modelname(self) -> str:
+        """The model's name."""
+        return str(self.root.get("model", self.root.type.attributes["model"].default))
+
+    @property
+    def compiler(self) -> Resolved:
+        """The compiler settings of this model; those of attached models are in `compiler_of`."""
+        return self.settings("compiler")
+
+    @property
+    def option(self) -> Resolved:
+        """The simulation options."""
+        return self.settings("option")
+
+    @property
+    def worldbody(self) -> Element:
+        """The world body's element."""
+        return self.section("worldbody")
+
+    @property
+    def defaults(self) -> dict[str, DefaultClass]:
+        """The default classes by name. Call `refresh` after editing `default` elements."""
+        if self._defaults is None:
+            self._defaults = read_defaults(self.root)
+        return self._defaults
+
+    def refresh(self) -> None:
+        """Forgets what was derived from the tree, after `default` elements were edited."""
+        self._defaults = None
+
+    def section(self, tag: str) -> Element:
+        """Returns a child of the root, adding it if the model has none."""
+        return self.root.find(tag) or self.root.new(tag)
+
+    def settings(self, path: str) -> Resolved:
+        """Returns the attributes of a settings element, such as `option` or `option/flag`, with their defaults."""
+        element = self.root
+        for tag in path.split("/"):
+            child = element.find(tag)
+            element = child or element.new(tag)
+        return Resolved(element, [])
+
+    def compiler_of(self, element: Element) -> Resolved:
+        """Returns the compiler settings of the model that an element was written in."""
+        return Resolved(element.scope.compiler, []) if element.scope else self.compiler
+
+    def class_of(self, element: Element) -> DefaultClass:
+        """Returns the default class in force for an element.
+
+        Raises:
+            MjcfError: the element names a class that does not exist.
+        """
+        return class_of(element, self.defaults)
+
+    def default_chain(self, element: Element) -> list[Element]:
+        """Returns the default elements that apply to an element, the weakest first.
+
+        For an actuator these are all actuator defaults of its class, of whatever shortcut, in the order in which
+        they merge into one set of general defaults.
+
+        Raises:
+            MjcfError: the element names a class that does not exist.
+        """
+        tag = default_tag(element)
+        wanted = ACTUATORS if tag == "actuator" else {tag}
+        return [default for default in self.class_of(element).chain if default.tag in wanted]
+
+    def resolve(self, element: Element) -> Resolved:
+        """Returns the attributes of an element after its classes and the schema's defaults.
+
+        For actuators only the attributes are resolved that a shortcut shares with its defaults by name.
+
+        Raises:
+            MjcfError: the element names a class that does not exist.
+        """
+        takes_class = "class" in element.type.attributes
+        return Resolved(element, self.default_chain(element) if takes_class else [])
+
+    def find(self, tag: str, name: str) -> Element | None:
+        """Returns the element of that tag and name outside the default classes, or None."""
+        return next((e for e in self.elements(tag) if e.name == name), None)
+
+    def elements(self, *tags: str) -> Iterator[Element]:
+        """Yields the elements with one of these tags outside the default classes, in file order."""
+        for section in self.root.children:
+            if section.tag != "default":
+                yield from (e for e in section.walk() if e.tag in tags)
+
+    def add(self, parent: Element, tag: str, /, **attributes: Any) -> Element:
+        """Adds an element below another and returns it; `class_` stands for the attribute `class`.
+
+        Raises:
+            MjcfError: the schema does not allow it.
+        """
+        child = parent.new(tag, **attributes)
+        child.scope = parent.scope
+        self.refresh()
+        return child
+
+    def remove(self, element: Element) -> None:
+        """Removes an element and everything below it."""
+        if element.parent is None:
+            raise element.error("the root cannot be removed")
+        element.parent.children.remove(element)
+        element.parent = None
+        self.refresh()
+
+    def open_asset(self, element: Element, attribute: str) -> tuple[str, bytes]:
+        """Returns name and content of the file that an attribute names.
+
+        The file is looked for in the folder that the model's compiler element sets for its kind, then beside the
+        included file that names it.
+
+        Raises:
+            MjcfError: there is no such file, it is too large, or it lies outside the root folder.
+        """
+        name = element.get(attribute)
+        if not name:
+            raise element.error("required attribute missing", attribute=attribute)
+        compiler = self.compiler_of(element)
+        name = str(name).replace("\\", "/")
+        if compiler["strippath"]:
+            name = posixpath.basename(name)
+        kind = {"mesh": "meshdir", "texture": "texturedir", "flexcomp": "meshdir"}.get(element.tag)
+        folder = (compiler[kind] if kind else None) or compiler["assetdir"] or ""
+        base = element.scope.folder if element.scope else ""
+        places = [
+            posixpath.join(base, str(folder).replace("\\", "/"), name),
+            posixpath.join(base, element.folder, name),
+        ]
+        try:
+            path = self.files.find(places)
+            if path is None:
+                raise element.error(f"no such file: {places[0]}", attribute=attribute)
+            return name, self.files.read(path, MAX_ASSET_BYTES)
+        except MjcfError:
+            raise
+        except (OSError, ValueError) as error:
+            raise element.error(f"cannot read the file: {error}", attribute=attribute) from None
+
+    def to_xml(self) -> str:
+        """Returns the model as MJCF text; reading it again gives the same model."""
+        return writer.to_xml(self.root)
+
+    def compile(self, nconmax: int | None = None, njmax: int | None = None) -> Model:
+        """Compiles to a model that can be simulated.
+
+        Args:
+            nconmax: contact slots of a world; chosen from the model if None.
+            njmax: constraint rows of a world; chosen from the model if None.
+
+        Raises:
+            MjcfError: the model is not valid, or uses a feature that is not built.
+        """
+        from jaxsim.compile import compile_spec
+
+        names.check(self)
+        return compile_spec(self, nconmax=nconmax, njmax=njmax)
