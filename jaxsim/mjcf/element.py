@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from jaxsim.mjcf.errors import MjcfError, nearest
 from jaxsim.mjcf.schema import Attribute, ElementType, Value, child_type
 
 __all__ = ["Element", "Scope"]
+
+_NAMED_BY_FILE = frozenset({"mesh", "hfield", "texture", "skin"})
 
 
 @dataclass(eq=False, slots=True)
@@ -68,8 +71,11 @@ class Element:
 
     @property
     def name(self) -> str:
-        """The element's name, "" if it has none."""
+        """The element's name; an asset without one is called as its file, without folder and ending. Else ""."""
         value = self.attrib.get("name", "")
+        if not value and self.tag in _NAMED_BY_FILE:
+            file = str(self.attrib.get("file", "")).replace("\\", "/")
+            return posixpath.splitext(posixpath.basename(file))[0]
         return value if isinstance(value, str) else ""
 
     @property
