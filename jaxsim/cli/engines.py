@@ -1,0 +1,261 @@
+"""One way to drive jaxsim and its peers: the same states, controls and options, as batches of worlds.
+
+A peer is an engine that reads the same MJCF: `mjx` (MuJoCo XLA, on the same device as jaxsim) and `mujoco` (the C
+engine, one thread per core). Peers are imported only when asked for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxsim
+
+__all__ = ["ENGINES", "Engine", "JaxEngine", "MujocoEngine", "Workload"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """What every engine is asked to do.
+
+    Attributes:
+        path: MJCF file; its own options apply.
+        qpos: Initial positions, `(worlds, nq)`.
+        qvel: Initial velocities, `(worlds, nv)`.
+        act: Initial activations, `(worlds, na)`.
+        ctrl: Controls, `(steps, worlds, nu)`.
+    """
+
+    path: Path
+    qpos: np.ndarray
+    qvel: np.ndarray
+    act: np.ndarray
+    ctrl: np.ndarray
+
+    @property
+    def steps(self) -> int:
+        """Steps of a rollout."""
+        return self.ctrl.shape[0]
+
+    @property
+    def worlds(self) -> int:
+        """Number of worlds."""
+        return self.qpos.shape[0]
+
+    def head(self, worlds: int) -> Workload:
+        """The same work in the first `worlds` worlds only."""
+        return Workload(
+            self.path, self.qpos[:worlds], self.qvel[:worlds], self.act[:worlds], self.ctrl[:, :worlds]
+        )
+
+
+class Engine(Protocol):
+    """A simulator under measurement."""
+
+    name: str
+
+    def compile_seconds(self) -> float | None:
+        """Cold compile time of one world's step, lowering included; None if there is nothing to compile."""
+        ...
+
+    def prepare(self, work: Workload, chunk: int) -> int:
+        """Gets ready to run `work`, `chunk` steps a call; returns the bytes that such a call needs at most."""
+        ...
+
+    def run(self, budget: float) -> tuple[int, float]:
+        """Runs the prepared work until its end or until `budget` seconds are over.
+
+        Returns:
+            Steps done (of all worlds together, each counted once a step), and seconds taken.
+        """
+        ...
+
+    def final_state(self) -> np.ndarray:
+        """`qpos` after the last `run`, `(worlds, nq)`."""
+        ...
+
+
+def _batched(data: Any, work: Workload) -> Any:
+    """One world's data repeated for every world of `work`, in its initial states."""
+    worlds = work.worlds
+    batch = jax.tree.map(lambda x: jnp.broadcast_to(x, (worlds, *jnp.shape(x))), data)
+    state = {"qpos": work.qpos, "qvel": work.qvel} | ({"act": work.act} if work.act.shape[1] else {})
+    return batch.replace(**{k: jnp.asarray(v, jnp.result_type(float)) for k, v in state.items()})
+
+
+def _bytes(compiled: Any) -> int:
+    """Most device memory of a call: arguments, results and temporaries, shared buffers counted once."""
+    sizes = compiled.memory_analysis()
+    if sizes is None:
+        return 0
+    return (
+        sizes.argument_size_in_bytes
+        + sizes.output_size_in_bytes
+        + sizes.temp_size_in_bytes
+        - sizes.alias_size_in_bytes
+    )
+
+
+class JaxEngine:
+    """An engine whose `step(model, data)` is a JAX function.
+
+    Args:
+        name: Name in tables.
+        step: One step of one world.
+        model: The engine's model.
+        data: One world of it.
+        checkpoint: Whether a rollout to be differentiated rematerialises every step.
+    """
+
+    def __init__(
+        self, name: str, step: Callable[[Any, Any], Any], model: Any, data: Any, *, checkpoint: bool
+    ) -> None:
+        self.name = name
+        self._step = step
+        self._model = model
+        self._data = data
+        self._checkpoint = checkpoint
+        self._work: Workload | None = None
+        self._chunks: list[jax.Array] = []
+
+    def compile_seconds(self) -> float | None:
+        """Cold compile time of `jit(step)` of one world, lowering included, s."""
+        jax.clear_caches()
+        start = time.perf_counter()
+        jax.jit(self._step).lower(self._model, self._data).compile()
+        return time.perf_counter() - start
+
+    def _rollout(self, model: Any, batch: Any, ctrl: jax.Array, *, checkpoint: bool = False) -> Any:
+        def body(data: Any, u: jax.Array) -> tuple[Any, None]:
+            return jax.vmap(self._step, in_axes=(None, 0))(model, data.replace(ctrl=u)), None
+
+        final, _ = jax.lax.scan(jax.checkpoint(body) if checkpoint else body, batch, ctrl)
+        return final
+
+    def prepare(self, work: Workload, chunk: int) -> int:
+        """See `Engine.prepare`."""
+        self._initial = jax.block_until_ready(_batched(self._data, work))
+        dtype = jnp.result_type(float)
+        self._chunks = [
+            jnp.asarray(work.ctrl[k : k + chunk], dtype) for k in range(0, work.steps - chunk + 1, chunk)
+        ]
+        self._compiled = jax.jit(self._rollout).lower(self._model, self._initial, self._chunks[0]).compile()
+        return _bytes(self._compiled)
+
+    def run(self, budget: float) -> tuple[int, float]:
+        """See `Engine.run`."""
+        data, count = self._initial, 0
+        start = time.perf_counter()
+        for ctrl in self._chunks:
+            data = jax.block_until_ready(self._compiled(self._model, data, ctrl))
+            count += ctrl.shape[0] * ctrl.shape[1]
+            if time.perf_counter() - start > budget:
+                break
+        seconds = time.perf_counter() - start
+        self._final = data
+        return count, seconds
+
+    def final_state(self) -> np.ndarray:
+        """See `Engine.final_state`."""
+        return np.asarray(self._final.qpos)
+
+    def gradient(self, work: Workload) -> tuple[Callable[[], Any], Callable[[], Any], int, int, float]:
+        """A rollout and its gradient with respect to all controls, both compiled.
+
+        The loss is the sum of squares of the final positions and velocities.
+
+        Returns:
+            The rollout, the rollout with its gradient, the bytes of each, and the seconds that the gradient took
+            to compile.
+        """
+        initial = _batched(self._data, work)
+        ctrl = jnp.asarray(work.ctrl, jnp.result_type(float))
+
+        def loss(ctrl: jax.Array, model: Any, initial: Any) -> jax.Array:
+            final = self._rollout(model, initial, ctrl, checkpoint=self._checkpoint)
+            return jnp.sum(final.qpos**2) + jnp.sum(final.qvel**2)
+
+        args = (ctrl, self._model, initial)
+        forward = jax.jit(loss).lower(*args).compile()
+        start = time.perf_counter()
+        both = jax.jit(jax.value_and_grad(loss)).lower(*args).compile()
+        seconds = time.perf_counter() - start
+        return (
+            lambda: jax.block_until_ready(forward(*args)),
+            lambda: jax.block_until_ready(both(*args)),
+            _bytes(forward),
+            _bytes(both),
+            seconds,
+        )
+
+
+class MujocoEngine:
+    """The C engine through `mujoco.rollout`, one thread per available core, in float64."""
+
+    def __init__(self, path: Path) -> None:
+        import mujoco
+        import mujoco.rollout
+
+        self.name = "mujoco"
+        self._model = mujoco.MjModel.from_xml_path(str(path))
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._datas = [mujoco.MjData(self._model) for _ in range(threads)]
+        self._pool = mujoco.rollout.Rollout(nthread=threads)
+
+    def compile_seconds(self) -> float | None:
+        """See `Engine.compile_seconds`."""
+        return None
+
+    def prepare(self, work: Workload, chunk: int) -> int:
+        """See `Engine.prepare`; `chunk` does not matter, as a thread runs whole worlds."""
+        time0 = np.zeros((work.worlds, 1))
+        self._initial = np.concatenate([time0, work.qpos, work.qvel, work.act], axis=1)
+        self._ctrl = np.ascontiguousarray(np.swapaxes(work.ctrl, 0, 1), dtype=np.float64)
+        self._state = np.zeros((work.worlds, work.steps, self._initial.shape[1]))
+        self._sensor = np.zeros((work.worlds, work.steps, self._model.nsensordata))
+        data = sum(d.nbuffer + d.narena for d in self._datas)
+        return data + self._state.nbytes + self._sensor.nbytes + self._ctrl.nbytes + self._initial.nbytes
+
+    def run(self, budget: float) -> tuple[int, float]:
+        """See `Engine.run`; always runs to the end."""
+        worlds, steps, _ = self._state.shape
+        start = time.perf_counter()
+        self._pool.rollout(
+            self._model,
+            self._datas,
+            self._initial,
+            self._ctrl,
+            nstep=steps,
+            state=self._state,
+            sensordata=self._sensor,
+        )
+        return worlds * steps, time.perf_counter() - start
+
+    def final_state(self) -> np.ndarray:
+        """See `Engine.final_state`."""
+        return self._state[:, -1, 1 : 1 + self._model.nq]
+
+
+def _jaxsim(path: Path) -> JaxEngine:
+    model = jaxsim.load_model(path)
+    return JaxEngine("jaxsim", jaxsim.step, model, jaxsim.make_data(model), checkpoint=False)
+
+
+def _mjx(path: Path) -> JaxEngine:
+    import mujoco
+    from mujoco import mjx
+
+    host = mujoco.MjModel.from_xml_path(str(path))
+    return JaxEngine("mjx", mjx.step, mjx.put_model(host), mjx.make_data(host), checkpoint=True)
+
+
+ENGINES: dict[str, Callable[[Path], Engine]] = {"jaxsim": _jaxsim, "mjx": _mjx, "mujoco": MujocoEngine}
+"""Engine by name; each is built from the path of a model."""
