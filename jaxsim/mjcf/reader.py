@@ -51,6 +51,14 @@ class Reader:
         self._children(root, tree, self._file, "", depth=1)
         return root
 
+    def read_children(self, parent: Element, tree: etree._Element) -> None:
+        """Reads the children of an XML element into a typed one.
+
+        Raises:
+            MjcfError: any element, attribute or value breaks the schema.
+        """
+        self._children(parent, tree, self._file, "", depth=1)
+
     def _children(
         self, parent: Element, tree: etree._Element, file: str | None, folder: str, depth: int
     ) -> None:

@@ -15,6 +15,7 @@ from jaxsim.mjcf.files import Files
 from jaxsim.mjcf.limits import MAX_ASSET_BYTES, MAX_XML_BYTES
 from jaxsim.mjcf.reader import Reader
 from jaxsim.mjcf.schema import root_type
+from jaxsim.mjcf.urdf import UrdfReader
 from jaxsim.mjcf.xmltext import parse_xml
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ class Spec:
     @classmethod
     def _read(cls, data: bytes, files: Files, file: str | None, folder: str) -> Spec:
         tree = parse_xml(data, file)
-        root = Reader(files, file, folder).read(tree)
+        reader = Reader(files, file, folder)
+        root = UrdfReader(reader, file).read(tree) if tree.tag == "robot" else reader.read(tree)
         merge.merge_sections(root)
         spec = cls(root, files, folder)
         replicate.expand(spec)
