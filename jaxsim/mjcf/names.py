@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jaxsim.mjcf.element import Element
-from jaxsim.mjcf.errors import nearest
+from jaxsim.mjcf.errors import MjcfError, nearest
 
 if TYPE_CHECKING:
     from jaxsim.mjcf.spec import Spec
@@ -14,6 +14,10 @@ __all__ = ["check"]
 
 _GENERATORS = ("composite", "flexcomp")
 _SAME = {"xbody": "body"}
+_NAMESPACES = (
+    "body joint geom site camera light frame mesh hfield texture material tendon actuator sensor equality pair "
+    "exclude flex skin instance numeric text tuple key"
+).split()
 
 
 def check(spec: Spec) -> None:
@@ -25,55 +29,71 @@ def check(spec: Spec) -> None:
         MjcfError: a name is used twice in its namespace, or a reference or class leads nowhere.
     """
     spec.refresh()
-    spaces: dict[str, dict[str, Element]] = {"default": {}}
+    spaces: dict[str, dict[str, Element]] = {}
     holders: list[Element] = []
+    inherited: list[Element] = []
     for element in spec.root.walk():
-        if _in_default(element):
-            holders.append(element)
+        if element.type.key.startswith("default"):
+            inherited.append(element)
             continue
         holders.append(element)
         attribute = element.type.attributes.get("name")
-        if attribute is None or attribute.kind != "id" or not element.name:
-            continue
-        space = spaces.setdefault(attribute.space, {})
-        if element.name in space:
-            raise element.error(f"repeated name: another {attribute.space} is called so", attribute="name")
-        space[element.name] = element
-    bodies = spaces.setdefault("body", {})
-    if "world" in bodies:
-        raise bodies["world"].error("repeated name: the world body is called so", attribute="name")
+        if attribute is not None and attribute.kind == "id" and element.name:
+            _register(element, spaces.setdefault(attribute.space, {}), attribute.space)
     known = {name: set(space) for name, space in spaces.items()}
-    known["body"] = {*bodies, "world"}
+    known["body"] = {*known.get("body", ()), "world"}
     known["default"] = set(spec.defaults)
-    generates = next(spec.elements(*_GENERATORS), None) is not None
+    if next(spec.elements(*_GENERATORS), None) is not None:
+        known = {"default": known["default"]}
+    else:
+        known = {space: known.get(space, set()) for space in (*_NAMESPACES, *known)}
     for element in holders:
-        _check_references(element, known, generates)
+        for name in element.attrib:
+            _check_reference(element, name, known)
+    _check_inherited(spec, holders, inherited, known)
 
 
-def _in_default(element: Element) -> bool:
-    return element.type.key.startswith("default")
+def _register(element: Element, space: dict[str, Element], kind: str) -> None:
+    if element.name in space:
+        other = space[element.name]
+        raise element.error(f"repeated name: the {kind} at line {other.line} is called so", attribute="name")
+    if kind == "body" and element.name == "world":
+        raise element.error("repeated name: the world body is called so", attribute="name")
+    space[element.name] = element
 
 
-def _check_references(element: Element, known: dict[str, set[str]], generates: bool) -> None:
-    for name, value in element.attrib.items():
-        attribute = element.type.attributes[name]
-        if attribute.kind != "ref" or not isinstance(value, str):
+def _check_inherited(
+    spec: Spec, holders: list[Element], inherited: list[Element], known: dict[str, set[str]]
+) -> None:
+    """Checks references in default classes; those that no element uses may lead nowhere."""
+    wrong: dict[tuple[Element, str], MjcfError] = {}
+    for element in inherited:
+        for name in element.attrib:
+            try:
+                _check_reference(element, name, known)
+            except MjcfError as error:
+                wrong[element, name] = error
+    if not wrong:
+        return
+    for element in holders:
+        if "class" not in element.type.attributes:
             continue
-        space = attribute.space
-        if space in ("objtype", "reftype"):
-            space = str(element.attrib.get(space, ""))
-        space = _SAME.get(space, space)
-        if space not in known and space not in _NAMESPACES:
-            continue
-        if generates and space != "default":
-            continue
-        if value and value not in known.get(space, ()):
-            what = "default class" if space == "default" else space
-            hint = nearest(value, known.get(space, ()))
-            raise element.error(f"unknown {what}", attribute=name, suggestion=hint)
+        chain = spec.default_chain(element)
+        for name in {name for source, name in wrong if source in chain} - element.attrib.keys():
+            source = next(source for source in reversed(chain) if name in source.attrib)
+            if (source, name) in wrong:
+                raise wrong[source, name]
 
 
-_NAMESPACES = frozenset(
-    "default body joint geom site camera light frame mesh hfield texture material tendon actuator sensor "
-    "equality pair exclude flex skin instance numeric text tuple key".split()
-)
+def _check_reference(element: Element, name: str, known: dict[str, set[str]]) -> None:
+    attribute = element.type.attributes[name]
+    value = element.attrib[name]
+    if attribute.kind != "ref" or not isinstance(value, str) or not value:
+        return
+    space = attribute.space
+    if space in ("objtype", "reftype"):
+        space = str(element.attrib.get(space, ""))
+    space = _SAME.get(space, space)
+    if space in known and value not in known[space]:
+        what = "default class" if space == "default" else space
+        raise element.error(f"unknown {what}", attribute=name, suggestion=nearest(value, known[space]))
