@@ -1,0 +1,388 @@
+"""Worlds on the minor axis: turns a native function into an ordinary per-world JAX function.
+
+A *native* function takes and returns arrays whose last axis is worlds. `lift` makes it one JAX primitive. Its
+batching rule moves the mapped axis to the last place and folds it into the worlds, so that every `vmap`, however
+nested, runs the native code on long vectors. An argument that is not mapped keeps width 1 and broadcasts.
+
+Derivatives are two more native functions behind the same primitive: `_Tangent` (the Jacobian times tangents) and
+`_Cotangent` (its transpose), both linear in their trailing arguments and so each the other's transpose. Both take
+the primal arguments as residuals and run the function again: rematerialisation, one call at a time. What is
+dear to recompute a function may return as its *solution*; the derivative functions get it back.
+
+Shared arguments: the cotangent of an argument of width 1 is computed for each world and summed over worlds only
+when the argument really is shared, so `vmap(grad(f))` with respect to a shared array keeps the worlds apart.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Primitive
+from jax.extend.core import jaxpr_as_fun as _jaxpr_as_fun
+from jax.interpreters import ad, batching, mlir
+
+__all__ = ["expand", "lift", "squeeze", "width_of"]
+
+Leaves = Sequence[Any]
+
+
+def expand(tree: Any) -> Any:
+    """Gives every array of one world a worlds axis of width 1."""
+    return jax.tree.map(lambda x: jnp.asarray(x)[..., None], tree)
+
+
+def squeeze(tree: Any) -> Any:
+    """Removes a worlds axis of width 1."""
+    return jax.tree.map(lambda x: x[..., 0], tree)
+
+
+def width_of(tree: Any) -> int:
+    """Number of worlds of a native pytree: the widest last axis."""
+    return max((x.shape[-1] for x in jax.tree.leaves(tree)), default=1)
+
+
+def lift(native: Callable[..., Any], *, has_solution: bool = False) -> Callable[..., Any]:
+    """Makes a native function a per-world function on which all JAX transformations compose.
+
+    Args:
+      native: function of pytrees of arrays with worlds last. It must be pure, and treat worlds independently.
+      has_solution: if True, `native(*args, solution=None)` returns `(results, solution)`, where `solution` is a
+        pytree that a derivative may reuse: it is handed back as `solution` when the function is run again at the
+        same arguments. It carries no derivative.
+
+    Returns:
+      The function of the same arguments without worlds axes.
+    """
+
+    @functools.wraps(native)
+    def lifted(*args: Any) -> Any:
+        leaves, in_tree = jax.tree.flatten(args)
+        leaves = [_strong(x) for x in leaves]
+        function = _Function(native, in_tree, has_solution)
+        flat = _bind(*leaves, function=function, mapped=(False,) * len(leaves), width=0)
+        output = function.output(tuple(_signature(x) for x in leaves))
+        return jax.tree.unflatten(output.tree, flat[: output.n_results])
+
+    return lifted
+
+
+def _strong(x: Any) -> jax.Array:
+    """An array without weak type: Python numbers take the default dtype."""
+    return jax.lax.convert_element_type(x, jnp.result_type(jnp.asarray(x).dtype))
+
+
+def _signature(x: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    return tuple(x.shape), np.dtype(x.dtype)
+
+
+# --- the three kinds of native functions of flat lists of leaves
+
+
+@dataclasses.dataclass(frozen=True)
+class _Function:
+    """A user's native function; its results are followed by the leaves of its solution."""
+
+    native: Callable[..., Any]
+    in_tree: Any
+    has_solution: bool
+    n_linear: int = 0
+
+    def __call__(self, leaves: Leaves, solution: Leaves = ()) -> list[Any]:
+        args = jax.tree.unflatten(self.in_tree, leaves)
+        found: Any = ()
+        if not self.has_solution:
+            results = self.native(*args)
+        elif solution:
+            known = jax.tree.unflatten(self.output(_per_world(leaves)).solution_tree, solution)
+            results, found = self.native(*args, solution=known)
+        else:
+            results, found = self.native(*args)
+        flat, tree = jax.tree.flatten(results)
+        found, solution_tree = jax.tree.flatten(jax.lax.stop_gradient(found))
+        key = (self, _per_world(leaves), jax.config.jax_enable_x64)  # pyright: ignore
+        _outputs[key] = _Output(tree, len(flat), solution_tree)
+        return flat + found
+
+    def output(self, signature: tuple[Any, ...]) -> _Output:
+        """Structure of the results for per-world argument types; every trace records it."""
+        key = (self, signature, jax.config.jax_enable_x64)  # pyright: ignore
+        if key not in _outputs:
+            jax.eval_shape(lambda *x: self(x), *(jax.ShapeDtypeStruct((*s, 1), d) for s, d in signature))
+        return _outputs[key]
+
+
+class _Output(NamedTuple):
+    tree: Any
+    n_results: int
+    solution_tree: Any
+
+
+_outputs: dict[Any, _Output] = {}
+
+
+def _per_world(native_leaves: Leaves) -> tuple[Any, ...]:
+    return tuple((tuple(x.shape[:-1]), np.dtype(x.dtype)) for x in native_leaves)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Tangent:
+    """Jacobian of `of` times tangents: leaves are the arguments, the solution, then the tangents of `wrt`."""
+
+    of: Any
+    wrt: tuple[int, ...]
+    n_args: int
+    outputs: tuple[int, ...]
+
+    @property
+    def n_linear(self) -> int:
+        return len(self.wrt)
+
+    def split(self, leaves: Leaves) -> tuple[Leaves, Leaves, Leaves]:
+        n = len(leaves) - len(self.wrt)
+        return leaves[: self.n_args], leaves[self.n_args : n], leaves[n:]
+
+    def partial(self, args: Leaves, solution: Leaves) -> Callable[..., list[Any]]:
+        """The function of the differentiated arguments alone, its outputs at full width."""
+        width = width_of((args, solution))
+
+        def function(*points: Any) -> list[Any]:
+            full = list(args)
+            for i, x in zip(self.wrt, points, strict=True):
+                full[i] = x
+            widest = max(width, width_of(points))
+            flat = self.of(full, [_widen(x, widest) for x in solution]) if solution else self.of(full)
+            return [_widen(flat[i], widest) for i in self.outputs]
+
+        return function
+
+    def __call__(self, leaves: Leaves) -> list[Any]:
+        args, solution, tangents = self.split(leaves)
+        widths = [max(args[i].shape[-1], t.shape[-1]) for i, t in zip(self.wrt, tangents, strict=True)]
+        points = [_widen(args[i], n) for i, n in zip(self.wrt, widths, strict=True)]
+        tangents = [_widen(t, n) for t, n in zip(tangents, widths, strict=True)]
+        return jax.jvp(self.partial(args, solution), points, tangents)[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Cotangent:
+    """Transpose of a linear native function: leaves are its residuals, then the cotangents of `outputs`."""
+
+    of: Any
+    linear: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+    wanted: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def n_linear(self) -> int:
+        return len(self.outputs)
+
+    def __call__(self, leaves: Leaves) -> list[Any]:
+        n = len(leaves) - len(self.outputs)
+        residuals, cotangents = list(leaves[:n]), leaves[n:]
+        width = width_of(leaves)
+        cotangents = [_widen(c, width) for c in cotangents]
+        if isinstance(self.of, _Tangent):
+            args, solution, _ = self.of.split([*residuals, *self.linear])
+            outputs = tuple(self.of.outputs[i] for i in self.outputs)
+            of = dataclasses.replace(self.of, wrt=tuple(self.of.wrt[i] for i in self.wanted), outputs=outputs)
+            points = [_widen(args[i], width) for i in of.wrt]
+            return list(jax.vjp(of.partial(args, solution), *points)[1](list(cotangents)))
+
+        def function(*wanted: Any) -> list[Any]:
+            linear: list[Any] = [jnp.zeros((*s, width), d) for s, d in self.linear]
+            for i, x in zip(self.wanted, wanted, strict=True):
+                linear[i] = x
+            flat = self.of([*residuals, *linear])
+            return [_widen(flat[i], width) for i in self.outputs]
+
+        types = [jax.ShapeDtypeStruct((*self.linear[i][0], width), self.linear[i][1]) for i in self.wanted]
+        return list(jax.linear_transpose(function, *types)(list(cotangents)))
+
+
+def _widen(x: Any, width: int) -> Any:
+    return x if x.shape[-1] == width else jnp.broadcast_to(x, (*x.shape[:-1], width))
+
+
+# --- the primitive
+#
+# Parameters: `function`, one of the above; `mapped`, which arguments have a worlds axis; `width`, the number of
+# worlds, 0 for a call on one world, where nothing has a worlds axis.
+
+_native_p = Primitive("native_worlds")
+_native_p.multiple_results = True
+
+
+def _bind(*leaves: Any, **params: Any) -> list[Any]:
+    """Binds after making all arguments vary over the same manual mesh axes, as `shard_map` asks."""
+    axes = frozenset[str]().union(*(_varying(jax.typeof(x)) for x in leaves))
+    if axes:
+        leaves = tuple(
+            jax.lax.pcast(x, tuple(axes - _varying(jax.typeof(x))), to="varying")
+            if axes - _varying(jax.typeof(x))
+            else x
+            for x in leaves
+        )
+    return _native_p.bind(*leaves, **params)
+
+
+def _varying(aval: Any) -> frozenset[str]:
+    return aval.manual_axis_type.varying
+
+
+def _run(*leaves: Any, function: Any, mapped: tuple[bool, ...], width: int) -> list[Any]:
+    native = [x if m else x[..., None] for x, m in zip(leaves, mapped, strict=True)]
+    jaxpr = _trace(function, tuple(_signature(x) for x in native), max(width, 1), *_context())
+    results = _jaxpr_as_fun(jaxpr)(*native)
+    return list(results) if width else [x[..., 0] for x in results]
+
+
+def _context() -> tuple[Any, ...]:
+    """What else a trace depends on."""
+    return jax.config.jax_enable_x64, jax.sharding.get_abstract_mesh()  # pyright: ignore
+
+
+@functools.lru_cache(maxsize=512)
+def _trace(function: Any, signature: tuple[Any, ...], width: int, x64: bool, mesh: Any) -> Any:
+    """The native function's jaxpr at one set of types, traced once for type inference and lowering."""
+
+    def full_width(*leaves: Any) -> list[Any]:
+        return [_widen(jnp.asarray(x), width) for x in function(leaves)]
+
+    return jax.make_jaxpr(full_width)(*(jax.ShapeDtypeStruct(s, d) for s, d in signature))
+
+
+@_native_p.def_abstract_eval
+def _abstract(*avals: Any, function: Any, mapped: tuple[bool, ...], width: int) -> list[Any]:
+    signature = tuple(
+        ((*a.shape,) if m else (*a.shape, 1), np.dtype(a.dtype)) for a, m in zip(avals, mapped, strict=True)
+    )
+    jaxpr = _trace(function, signature, max(width, 1), *_context())
+    out = [jax.core.ShapedArray(a.shape if width else a.shape[:-1], a.dtype) for a in jaxpr.out_avals]
+    if not (avals and _varying(avals[0])):
+        return out
+    kind = avals[0]
+    return [
+        a.update(
+            sharding=kind.sharding.update(spec=jax.sharding.PartitionSpec(*[None] * a.ndim)),
+            manual_axis_type=kind.manual_axis_type,
+        )
+        for a in out
+    ]
+
+
+@functools.lru_cache(maxsize=512)
+def _compiled(function: Any, mapped: tuple[bool, ...], width: int) -> Callable[..., list[Any]]:
+    return jax.jit(functools.partial(_run, function=function, mapped=mapped, width=width))
+
+
+@_native_p.def_impl
+def _eager(*leaves: Any, function: Any, mapped: tuple[bool, ...], width: int) -> list[Any]:
+    return _compiled(function, mapped, width)(*leaves)
+
+
+def _lower(ctx: Any, *args: Any, **params: Any) -> Any:
+    """Inlines the native function; inside, nothing needs to know over which mesh axes it varies."""
+    avals = [jax.core.ShapedArray(a.shape, a.dtype) for a in ctx.avals_in]
+    return mlir.lower_fun(_run, multiple_results=True)(ctx.replace(avals_in=avals), *args, **params)
+
+
+mlir.register_lowering(_native_p, _lower)
+
+
+def _batch(
+    leaves: Leaves, dims: Sequence[int | None], *, function: Any, mapped: tuple[bool, ...], width: int
+) -> tuple[list[Any], list[int]]:
+    """Moves the new axis behind the worlds and merges the two."""
+    size = next(x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None)
+    folded, now_mapped = [], []
+    for x, d, m in zip(leaves, dims, mapped, strict=True):
+        now_mapped.append(m or d is not None)
+        if d is not None:
+            x = jnp.moveaxis(x, d, -1)
+        if not width or not now_mapped[-1]:
+            folded.append(x)
+            continue
+        core = x.shape[: x.ndim - m - (d is not None)]
+        x = x.reshape(*core, width if m else 1, size if d is not None else 1)
+        folded.append(jnp.broadcast_to(x, (*core, width, size)).reshape(*core, width * size))
+    results = _bind(*folded, function=function, mapped=tuple(now_mapped), width=(width or 1) * size)
+    if width:
+        results = [x.reshape(*x.shape[:-1], width, size) for x in results]
+    return results, [x.ndim - 1 for x in results]
+
+
+batching.primitive_batchers[_native_p] = _batch
+
+
+def _jvp(primals: Leaves, tangents: Leaves, *, function: Any, mapped: tuple[bool, ...], width: int) -> Any:
+    bind = functools.partial(_bind, width=width)
+    results = bind(*primals, function=function, mapped=mapped)
+    wrt = tuple(i for i, t in enumerate(tangents) if type(t) is not ad.Zero and t.dtype != jax.dtypes.float0)
+    n_fixed = len(primals) - function.n_linear
+    n_results = len(results)
+    solution: Leaves = ()
+    if isinstance(function, _Function):
+        signature = tuple(
+            (tuple(x.shape[:-1]) if m else tuple(x.shape), np.dtype(x.dtype))
+            for x, m in zip(primals, mapped, strict=True)
+        )
+        n_results = function.output(signature).n_results
+        solution = results[n_results:]
+    smooth = tuple(i for i in range(n_results) if jnp.issubdtype(results[i].dtype, jnp.inexact))
+    out: list[Any] = [ad.Zero(jax.typeof(x).to_tangent_aval()) for x in results]
+    if not wrt:
+        return results, out
+    if all(i >= n_fixed for i in wrt):
+        linear = [
+            ad.instantiate_zeros(t) if type(t) is ad.Zero else t for t in tangents[n_fixed:]
+        ]
+        flat = bind(*primals[:n_fixed], *linear, function=function, mapped=mapped)
+        smooth = tuple(range(n_results))
+    else:
+        tangent = _Tangent(function, wrt, len(primals), smooth)
+        flags = (*mapped, *(bool(width),) * len(solution), *(mapped[i] for i in wrt))
+        flat = bind(*primals, *solution, *(tangents[i] for i in wrt), function=tangent, mapped=flags)
+    for i, t in zip(smooth, flat, strict=True):
+        out[i] = t
+    return results, out
+
+
+ad.primitive_jvps[_native_p] = _jvp
+
+
+def _transpose(
+    cotangents: Leaves, *args: Any, function: Any, mapped: tuple[bool, ...], width: int
+) -> list[Any]:
+    n_fixed = len(args) - function.n_linear
+    wanted = tuple(i for i, x in enumerate(args[n_fixed:]) if ad.is_undefined_primal(x))
+    if any(ad.is_undefined_primal(x) for x in args[:n_fixed]):
+        raise NotImplementedError("jaxsim.worlds: transpose with respect to a nonlinear argument")
+    outputs = tuple(i for i, c in enumerate(cotangents) if type(c) is not ad.Zero)
+    out: list[Any] = [None] * len(args)
+    if not outputs:
+        return out
+    avals = [x.aval if ad.is_undefined_primal(x) else jax.typeof(x) for x in args[n_fixed:]]
+    linear = tuple(
+        (tuple(a.shape[:-1]) if m else tuple(a.shape), np.dtype(a.dtype))
+        for a, m in zip(avals, mapped[n_fixed:], strict=True)
+    )
+    found = _bind(
+        *args[:n_fixed],
+        *(cotangents[i] for i in outputs),
+        function=_Cotangent(function, linear, wanted, outputs),
+        mapped=(*mapped[:n_fixed], *(bool(width),) * len(outputs)),
+        width=width,
+    )
+    for i, x in zip(wanted, found, strict=True):
+        shared = width and not mapped[n_fixed + i]
+        out[n_fixed + i] = jnp.sum(x, axis=-1) if shared else x
+    return out
+
+
+ad.primitive_transposes[_native_p] = _transpose
