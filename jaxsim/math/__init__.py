@@ -1,0 +1,1 @@
+"""Arithmetic on arrays with worlds last: guarded roots, quaternions, spatial vectors, static row operations."""

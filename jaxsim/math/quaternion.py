@@ -1,0 +1,142 @@
+"""Unit quaternions (w, x, y, z) and rotations; components on the last axis but one, worlds on the last."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsim.math import safe
+
+__all__ = [
+    "components",
+    "conjugate",
+    "exponential",
+    "from_axis_angle",
+    "integrate",
+    "logarithm",
+    "mul",
+    "normalize",
+    "rotate",
+    "rotate_inverse",
+    "subtract",
+    "to_matrix",
+]
+
+
+def components(x: Array) -> tuple[Array, ...]:
+    """The components of vectors (..., n, W) as n arrays (..., W)."""
+    axis = x.ndim - 2
+    return tuple(lax.index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis]))
+
+
+def mul(a: Array, b: Array) -> Array:
+    """Product: the rotation `b` followed by `a`, both (..., 4, W)."""
+    aw, ax, ay, az = components(a)
+    bw, bx, by, bz = components(b)
+    return jnp.stack(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ],
+        axis=-2,
+    )
+
+
+def conjugate(q: Array) -> Array:
+    """Inverse of a unit quaternion."""
+    w, x, y, z = components(q)
+    return jnp.stack([w, -x, -y, -z], axis=-2)
+
+
+def normalize(q: Array) -> Array:
+    """Unit quaternion in the direction of q (..., 4, W); the identity for q = 0."""
+    return safe.normalize(q)[0]
+
+
+def rotate(q: Array, v: Array) -> Array:
+    """Rotates vectors (..., 3, W) by unit quaternions."""
+    w, x, y, z = components(q)
+    v0, v1, v2 = components(v)
+    t0, t1, t2 = 2 * (y * v2 - z * v1), 2 * (z * v0 - x * v2), 2 * (x * v1 - y * v0)
+    return jnp.stack(
+        [
+            v0 + w * t0 + (y * t2 - z * t1),
+            v1 + w * t1 + (z * t0 - x * t2),
+            v2 + w * t2 + (x * t1 - y * t0),
+        ],
+        axis=-2,
+    )
+
+
+def rotate_inverse(q: Array, v: Array) -> Array:
+    """Rotates vectors (..., 3, W) by the inverses of unit quaternions."""
+    return rotate(conjugate(q), v)
+
+
+def to_matrix(q: Array) -> Array:
+    """Rotation matrices (..., 3, 3, W) of unit quaternions (..., 4, W)."""
+    w, x, y, z = components(q)
+    ww, xx, yy, zz = w * w, x * x, y * y, z * z
+    xy, xz, yz, wx, wy, wz = x * y, x * z, y * z, w * x, w * y, w * z
+    rows = [
+        ww + xx - yy - zz,
+        2 * (xy - wz),
+        2 * (xz + wy),
+        2 * (xy + wz),
+        ww - xx + yy - zz,
+        2 * (yz - wx),
+        2 * (xz - wy),
+        2 * (yz + wx),
+        ww - xx - yy + zz,
+    ]
+    flat = jnp.stack(rows, axis=-2)
+    return flat.reshape(*flat.shape[:-2], 3, 3, flat.shape[-1])
+
+
+def from_axis_angle(axis: Array, angle: Array) -> Array:
+    """Rotation by `angle` (..., W), rad, about unit vectors `axis` (..., 3, W)."""
+    half = 0.5 * angle
+    sine = jnp.expand_dims(jnp.sin(half), -2)
+    vector = axis * sine
+    cosine = jnp.expand_dims(jnp.cos(half), -2)
+    return jnp.concatenate([jnp.broadcast_to(cosine, (*vector.shape[:-2], 1, vector.shape[-1])), vector], -2)
+
+
+def exponential(v: Array) -> Array:
+    """Quaternion of the rotation vector v (..., 3, W), rad.
+
+    Both parts are even functions of the angle, so they are written in its square and are smooth at v = 0, where
+    the derivative of the vector part is 1/2.
+    """
+    s = 0.25 * jnp.sum(v * v, axis=-2, keepdims=True)
+    small = s < 1e-3
+    half = jnp.sqrt(jnp.where(small, 1, s))
+    cosine = jnp.where(small, 1 - s / 2 * (1 - s / 12 * (1 - s / 30 * (1 - s / 56))), jnp.cos(half))
+    ratio = jnp.where(small, 1 - s / 6 * (1 - s / 20 * (1 - s / 42 * (1 - s / 72))), jnp.sin(half) / half)
+    return jnp.concatenate([cosine, 0.5 * ratio * v], axis=-2)
+
+
+def integrate(q: Array, omega: Array, dt: Array) -> Array:
+    """Orientation after `dt` (W), s, at constant velocity omega (..., 3, W), rad/s in the body frame."""
+    return mul(normalize(q), exponential(omega * dt))
+
+
+def logarithm(q: Array) -> Array:
+    """Rotation vector (..., 3, W), rad, of unit quaternions: the shortest, of length at most pi."""
+    w = q[..., :1, :]
+    sign = jnp.where(w < 0, -1, 1).astype(q.dtype)
+    w, v = w * sign, q[..., 1:, :] * sign
+    s = jnp.sum(v * v, axis=-2, keepdims=True)
+    small = s < 1e-3 * w * w
+    t = jnp.where(small, s, 0) / jnp.where(small, w * w, 1)
+    series = (1 - t * (1 / 3 - t * (1 / 5 - t * (1 / 7 - t * (1 / 9 - t / 11))))) / jnp.where(small, w, 1)
+    sine = jnp.sqrt(jnp.where(small, 1, s))
+    ratio = jnp.where(small, series, jnp.arctan2(sine, w) / sine)
+    return 2 * ratio * v
+
+
+def subtract(a: Array, b: Array) -> Array:
+    """Rotation vector (..., 3, W), rad, in the frame of b, that takes b to a."""
+    return logarithm(mul(conjugate(b), a))

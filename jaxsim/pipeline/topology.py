@@ -1,0 +1,121 @@
+"""Constants of the kinematic tree, derived once per model: who moves whom, as index lists and 0/1 masks.
+
+With all spatial quantities of a tree expressed at one point, its recursions become sums over ancestors or over
+descendants, which are products with constant masks (design, section 5).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxsim.enums import JointType, TrnType, WrapType
+from jaxsim.model import Model
+from jaxsim.pytree import Static
+from jaxsim.solver import linalg
+
+__all__ = [
+    "Entries",
+    "Tree",
+    "actuated_dofs",
+    "m_entries",
+    "m_entry_count",
+    "moment_entries",
+    "tendon_entries",
+    "tree",
+]
+
+
+class Tree(NamedTuple):
+    """Masks over bodies and degrees of freedom; rows are outputs, columns are summed."""
+
+    depth: np.ndarray
+    """Joints' bodies above each body (nbody): 0 for the world."""
+    descendants: np.ndarray
+    """1 if body b is a or below a (nbody, nbody)."""
+    path: np.ndarray
+    """1 if dof d moves body b (nbody, nv)."""
+    before: np.ndarray
+    """1 if dof e moves the frame in which the axis of dof d is fixed (nv, nv); zero rows: axis fixed in the world."""
+    carried: np.ndarray
+    """1 if body b is moved by dof d (nv, nbody)."""
+
+
+class Entries(NamedTuple):
+    """Positions of the structural nonzeros of a matrix."""
+
+    rows: np.ndarray
+    cols: np.ndarray
+
+
+@functools.lru_cache(maxsize=64)
+def tree(static: Static) -> Tree:
+    """The masks of a model."""
+    nbody, nv = static.nbody, static.nv
+    parent = static.body_parentid
+    depth = np.zeros(nbody, int)
+    descendants = np.eye(nbody)
+    path = np.zeros((nbody, nv))
+    path[static.dof_bodyid, np.arange(nv)] = 1
+    for b in range(1, nbody):
+        depth[b] = depth[parent[b]] + 1
+        path[b] += path[parent[b]]
+    for b in range(nbody - 1, 0, -1):
+        descendants[parent[b]] += descendants[b]
+    before = np.zeros((nv, nv))
+    for j in range(static.njnt):
+        kind, first, body = JointType(static.jnt_type[j]), static.jnt_dofadr[j], static.jnt_bodyid[j]
+        above = path[parent[body]].copy()
+        above[static.body_dofadr[body] : first] = 1
+        if kind == JointType.FREE:
+            first = first + 3
+            above[first - 3 : first] = 1
+        width = 1 if kind in (JointType.SLIDE, JointType.HINGE) else 3
+        before[first : first + width] = above
+    return Tree(depth, descendants, path, before, path.T.copy())
+
+
+def m_entries(static: Static) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, cols) of the entries of M: row by row, ancestors ascending, the diagonal last."""
+    structure = linalg.tree_structure(static.dof_parentid)
+    return structure.rows, structure.cols
+
+
+def m_entry_count(model: Model) -> int:
+    """Number of entries of M."""
+    return linalg.tree_structure(model.dof_parentid).size
+
+
+@functools.lru_cache(maxsize=64)
+def tendon_entries(static: Static) -> Entries:
+    """For fixed tendons: (wrap object, dof) of every term of their lengths."""
+    wraps = [w for w in range(static.nwrap) if static.wrap_type[w] == WrapType.JOINT]
+    dofs = [static.jnt_dofadr[static.wrap_objid[w]] for w in wraps]
+    return Entries(np.array(wraps, np.int32), np.array(dofs, np.int32))
+
+
+@functools.lru_cache(maxsize=64)
+def moment_entries(static: Static) -> Entries:
+    """(force output, dof) of the entries of `Work.actuator_moment`."""
+    rows: list[int] = []
+    cols: list[int] = []
+    for i in range(static.nactuator):
+        dofs = actuated_dofs(static, i)
+        rows += [int(static.actuator_outadr[i])] * len(dofs)
+        cols += dofs
+    return Entries(np.array(rows, np.int32), np.array(cols, np.int32))
+
+
+def actuated_dofs(static: Static, actuator: int) -> list[int]:
+    """Degrees of freedom on which an actuator acts, in the order of its moment entries."""
+    kind, target = static.actuator_trntype[actuator], int(static.actuator_trnid[actuator, 0])
+    if kind in (TrnType.JOINT, TrnType.JOINTINPARENT):
+        first = int(static.jnt_dofadr[target])
+        return list(range(first, first + JointType(static.jnt_type[target]).nv))
+    if kind == TrnType.TENDON:
+        first, count = static.tendon_adr[target], static.tendon_num[target]
+        wraps, dofs = tendon_entries(static)
+        return sorted({int(d) for w, d in zip(wraps, dofs, strict=True) if first <= w < first + count})
+    return []
