@@ -78,8 +78,8 @@ class Engine(Protocol):
         """
         ...
 
-    def final_state(self) -> np.ndarray:
-        """`qpos` after the last `run`, `(worlds, nq)`."""
+    def final_state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`qpos`, `qvel` and `act` after the last `run`, worlds leading."""
         ...
 
 
@@ -163,9 +163,9 @@ class JaxEngine:
         self._final = data
         return count, seconds
 
-    def final_state(self) -> np.ndarray:
+    def final_state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `Engine.final_state`."""
-        return np.asarray(self._final.qpos)
+        return tuple(np.asarray(x) for x in (self._final.qpos, self._final.qvel, self._final.act))
 
     def gradient(self, work: Workload) -> tuple[Callable[[], Any], Callable[[], Any], int, int, float]:
         """A rollout and its gradient with respect to all controls, both compiled.
@@ -239,9 +239,11 @@ class MujocoEngine:
         )
         return worlds * steps, time.perf_counter() - start
 
-    def final_state(self) -> np.ndarray:
+    def final_state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `Engine.final_state`."""
-        return self._state[:, -1, 1 : 1 + self._model.nq]
+        ends = np.cumsum([1, self._model.nq, self._model.nv])
+        _, qpos, qvel, act = np.split(self._state[:, -1], ends, axis=1)
+        return qpos, qvel, act
 
 
 def _jaxsim(path: Path) -> JaxEngine:

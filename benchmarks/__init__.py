@@ -1,0 +1,1 @@
+"""Measurements of jaxsim beside its peers; `python -m benchmarks.run`."""

@@ -1,0 +1,97 @@
+"""Runs jaxsim, MJX and the C engine side by side and saves a table, JSON and a plot.
+
+    python -m benchmarks.run                        # everything; about ten minutes on two cores
+    python -m benchmarks.run --cases ant --repeats 5
+
+On a GPU the default is 1,024, 2,048, 4,096 and 8,192 worlds, on a CPU 1,024. Close everything else first.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import jax
+import tyro
+from rich.console import Console
+
+from benchmarks.figure import draw
+from jaxsim.cli.compare import compare, machine, table
+
+__all__ = ["CASES", "main"]
+
+CASES = {
+    "humanoid": ("mujoco", "mjx/test_data/humanoid/humanoid.xml"),
+    "ant": ("gymnasium", "envs/mujoco/assets/ant.xml"),
+}
+"""Model by name: the installed package that carries it and its path there."""
+
+
+def locate(case: str) -> Path:
+    """File of a case.
+
+    Raises:
+        FileNotFoundError: The package is not installed, or does not hold the file.
+    """
+    package, inside = CASES[case]
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError(f"{case} comes with {package}, which is not installed")
+    file = Path(spec.origin).parent / inside
+    if not file.is_file():
+        raise FileNotFoundError(f"the installed {package} holds no {inside}")
+    return file
+
+
+def main(
+    cases: tuple[str, ...] = tuple(CASES),
+    engines: tuple[str, ...] = ("jaxsim", "mjx", "mujoco"),
+    worlds: tuple[int, ...] = (),
+    steps: int = 50,
+    repeats: int = 3,
+    gradient_worlds: int = 256,
+    out: Path = Path(__file__).parent / "results",
+    name: str = "",
+) -> None:
+    """Measures every case with every number of worlds.
+
+    Args:
+        cases: Names of models.
+        engines: Names of engines; ratios are of the first to the others.
+        worlds: Numbers of worlds; default: 1,024, on a GPU up to 8,192.
+        steps: Steps of a rollout.
+        repeats: Measurements of each engine.
+        gradient_worlds: Worlds of the rollout with gradient; 0: none.
+        out: Folder for the results.
+        name: Name of the results' files; default: the device's kind.
+    """
+    jax.config.update("jax_enable_x64", False)
+    console = Console()
+    gpu = jax.default_backend() != "cpu"
+    worlds = worlds or ((1024, 2048, 4096, 8192) if gpu else (1024,))
+    results = []
+    for case in cases:
+        for k, count in enumerate(worlds):
+            with console.status(case) as status:
+                measured = compare(
+                    locate(case),
+                    engines,
+                    worlds=count,
+                    steps=steps,
+                    repeats=repeats,
+                    gradient_worlds=min(gradient_worlds, count) if k == 0 else 0,
+                    say=lambda text, case=case, status=status: status.update(f"{case}: {text}"),
+                )
+            results.append({"case": case, "worlds": count, "steps": steps, "engines": measured})
+            console.print(table(f"{case}, {count:,} worlds", measured))
+    report = {"machine": machine(), "results": results}
+    out.mkdir(parents=True, exist_ok=True)
+    name = name or jax.default_backend()
+    (out / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
+    draw(report, out / f"{name}.png")
+    console.print(f"saved {out / name}.json and .png", highlight=False)
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

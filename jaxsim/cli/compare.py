@@ -1,0 +1,218 @@
+"""Engines side by side in one process: the same model, options, states and controls, taking turns."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from rich.table import Table
+
+from jaxsim.cli.engines import ENGINES, Engine, JaxEngine, Workload
+
+__all__ = ["compare", "machine", "table"]
+
+_WARM_UP = 100
+"""Steps before the measured ones, so that worlds differ and contacts are in play."""
+
+_CHUNK = 10
+"""Steps of one jitted call; between calls a slow engine can stop at its time limit."""
+
+
+def compare(
+    path: Path,
+    engines: Sequence[str],
+    *,
+    worlds: int,
+    steps: int,
+    repeats: int,
+    gradient_worlds: int = 0,
+    budget: float = 20.0,
+    seed: int = 0,
+    say: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+    """Measures engines on one model.
+
+    Args:
+        path: MJCF file.
+        engines: Names in `ENGINES`; ratios are of the first to the others.
+        worlds: Number of worlds.
+        steps: Steps of a rollout.
+        repeats: Measurements of each engine.
+        gradient_worlds: Worlds of a rollout with gradient; 0: not measured.
+        budget: Seconds after which a rollout stops early; its speed is that of the steps done.
+        seed: Seed of the starting states and controls.
+        say: Called with what is being measured.
+
+    Returns:
+        Measurements by engine name, ready for JSON: `steps_per_s` (all repeats), `compile_s` (cold, of one world's
+        jitted step), `memory_bytes` (most memory of a call), `qpos_difference` (from the C engine after the
+        rollout, median over worlds of the largest coordinate) and `gradient`.
+    """
+    jax.block_until_ready(jax.numpy.zeros(1))
+    built: dict[str, Engine] = {name: ENGINES[name](path) for name in engines}
+    result: dict[str, Any] = {
+        name: {"steps_per_s": [], "steps_done": 0, "compile_s": [], "memory_bytes": 0} for name in engines
+    }
+    chunk = next(d for d in range(min(_CHUNK, steps), 0, -1) if steps % d == 0)
+    for _ in range(min(repeats, 2)):
+        for name, engine in built.items():
+            say(f"{name}: compiling a step")
+            seconds = engine.compile_seconds()
+            if seconds is not None:
+                result[name]["compile_s"].append(seconds)
+    warm = built.get("mujoco", built[engines[0]])
+    say(f"{warm.name}: warming up")
+    work = _workload(path, warm, worlds, steps, seed)
+    for name, engine in built.items():
+        say(f"{name}: compiling a rollout")
+        result[name]["memory_bytes"] = engine.prepare(work, chunk)
+        engine.run(0.0)
+    for k in range(repeats):
+        for name, engine in built.items():
+            say(f"{name}: {worlds:,} worlds, rollout {k + 1} of {repeats}")
+            count, seconds = engine.run(budget)
+            result[name]["steps_per_s"].append(count / seconds)
+            result[name]["steps_done"] = count // worlds
+    if "mujoco" in built:
+        reference = built["mujoco"].final_state()[0]
+        for name, engine in built.items():
+            if name != "mujoco" and result[name]["steps_done"] == steps:
+                difference = np.abs(engine.final_state()[0] - reference).max(1)
+                result[name]["qpos_difference"] = float(np.median(difference))
+    if gradient_worlds:
+        _gradients(built, work.head(gradient_worlds), repeats, result, say)
+    return result
+
+
+def _workload(path: Path, engine: Engine, worlds: int, steps: int, seed: int) -> Workload:
+    """States after `_WARM_UP` steps from the start under random controls, and the controls of the steps to come."""
+    import jaxsim
+
+    model = jaxsim.load_model(path)
+    rng = np.random.default_rng(seed)
+    low, high = np.asarray(model.actuator_ctrlrange, float).reshape(-1, 2).T
+    limited = np.asarray(model.actuator_ctrllimited, bool).reshape(-1)
+    low, high = np.where(limited, low, -1.0), np.where(limited, high, 1.0)
+    ctrl = rng.uniform(low, high, (_WARM_UP + steps, worlds, model.nu))
+    home = model.key_qpos[0] if model.nkey else np.asarray(model.qpos0)
+    qpos = np.tile(np.asarray(home, float), (worlds, 1))
+    qvel = 0.01 * rng.standard_normal((worlds, model.nv))
+    start = Workload(path, qpos, qvel, np.zeros((worlds, model.na)), ctrl[:_WARM_UP])
+    engine.prepare(start, _CHUNK)
+    engine.run(float("inf"))
+    qpos, qvel, act = engine.final_state()
+    return Workload(path, qpos, qvel, act, ctrl[_WARM_UP:])
+
+
+def _gradients(
+    built: dict[str, Engine],
+    work: Workload,
+    repeats: int,
+    result: dict[str, Any],
+    say: Callable[[str], None],
+) -> None:
+    """Adds the cost of a rollout, alone and with its gradient with respect to all controls."""
+    ready: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {}
+    for name, engine in built.items():
+        if not isinstance(engine, JaxEngine):
+            continue
+        say(f"{name}: compiling a gradient")
+        entry: dict[str, Any] = {"worlds": work.worlds, "steps": work.steps}
+        result[name]["gradient"] = entry
+        try:
+            forward, both, forward_bytes, both_bytes, seconds = engine.gradient(work)
+        except ValueError as error:
+            entry["error"] = str(error).split(".")[0]
+            continue
+        entry |= {
+            "compile_s": seconds,
+            "forward_bytes": forward_bytes,
+            "gradient_bytes": both_bytes,
+            "forward_s": [],
+            "gradient_s": [],
+        }
+        forward()
+        both()
+        ready[name] = forward, both
+    for k in range(repeats):
+        for name, (forward, both) in ready.items():
+            say(f"{name}: {work.worlds:,} worlds, gradient {k + 1} of {repeats}")
+            for call, key in ((forward, "forward_s"), (both, "gradient_s")):
+                start = time.perf_counter()
+                value = call()
+                result[name]["gradient"][key].append(time.perf_counter() - start)
+            result[name]["gradient"]["finite"] = bool(np.isfinite(np.asarray(value[1])).all())
+
+
+def table(title: str, result: dict[str, Any]) -> Table:
+    """A table of what `compare` measured; medians."""
+    out = Table(title=title)
+    gradient = any("gradient" in r for r in result.values())
+    first = next(iter(result))
+    out.add_column("engine", style="bold")
+    for heading in ("steps/s", f"{first} is", "compile step", f"{first} takes", "memory"):
+        out.add_column(heading, justify="right")
+    if gradient:
+        for heading in ("forward", "with gradient", "ratio", "gradient memory"):
+            out.add_column(heading, justify="right")
+    speed = {name: statistics.median(r["steps_per_s"]) for name, r in result.items()}
+    compiling = {name: min(r["compile_s"]) if r["compile_s"] else None for name, r in result.items()}
+    for name, r in result.items():
+        own, other = compiling[first], compiling[name]
+        row = [
+            name,
+            f"{speed[name]:,.0f}",
+            f"{speed[first] / speed[name]:.2f} x",
+            "-" if other is None else f"{other:.1f} s",
+            "-" if other is None or own is None else f"{own / other:.2f} x",
+            f"{r['memory_bytes'] / 1e6:,.0f} MB",
+        ]
+        if gradient:
+            row += _gradient_cells(r.get("gradient"))
+        out.add_row(*row)
+    return out
+
+
+def _gradient_cells(gradient: dict[str, Any] | None) -> list[str]:
+    if gradient is None:
+        return ["-"] * 4
+    if "error" in gradient:
+        return ["-", gradient["error"], "-", "-"]
+    forward, both = (statistics.median(gradient[key]) for key in ("forward_s", "gradient_s"))
+    return [
+        f"{forward:.2f} s",
+        f"{both:.2f} s",
+        f"{both / forward:.1f} x",
+        f"{gradient['gradient_bytes'] / 1e6:,.0f} MB",
+    ]
+
+
+def machine() -> dict[str, Any]:
+    """What a measurement depends on: processor, device, number type, versions and date."""
+    versions: dict[str, str | None] = {}
+    for package in ("jaxsim-engine", "jax", "jaxlib", "mujoco", "mujoco-mjx", "numpy"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = None
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "date": time.strftime("%Y-%m-%d %H:%M"),
+        "processor": names[0] if names else platform.processor(),
+        "cores": cores,
+        "device": f"{jax.devices()[0].device_kind} ({jax.default_backend()})",
+        "dtype": str(jax.numpy.zeros(0).dtype),
+        "python": platform.python_version(),
+        "versions": versions,
+    }

@@ -1,0 +1,235 @@
+"""`jaxsim rollout`: many worlds of one model under smooth random controls."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from jaxsim.cli.models import CommandError, load
+
+__all__ = ["Run", "rollout", "simulate"]
+
+_CHUNK = 50
+"""Most steps of one compiled call; the progress bar moves once a call."""
+
+
+def rollout(
+    model: tyro.conf.Positional[str],
+    /,
+    worlds: Annotated[int, tyro.conf.arg(aliases=["-w"])] = 256,
+    steps: Annotated[int, tyro.conf.arg(aliases=["-t"])] = 500,
+    seed: int = 0,
+    out: Path | None = None,
+    plot: Path | None = None,
+) -> None:
+    """Steps many worlds of a model under smooth random controls and says how it went.
+
+    Worlds start in the keyframe `home` (else the first keyframe, else the reference configuration) with small random
+    velocities.
+
+    Args:
+        model: Path of an MJCF file, or a bundled model: arm, cartpole, humanoid, quadruped.
+        worlds: Number of worlds.
+        steps: Steps of every world.
+        seed: Seed of velocities and controls.
+        out: Write the trajectories to this .npz file.
+        plot: Draw the rollout into this image file.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if worlds < 1 or steps < 1:
+        raise CommandError("--worlds and --steps must be at least 1")
+    for file in (out, plot):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise CommandError(f"no folder {str(file.absolute().parent)!r} to write {file.name!r} into")
+    console = Console()
+    with console.status(f"compiling {model} for {worlds:,} worlds"):
+        compiled = load(model)
+        fields = ("qpos", "ncon") + (("qvel", "sensordata") if out else ())
+        run = simulate(compiled, worlds, steps, seed, fields)
+    columns = (
+        TextColumn("[progress.description]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("steps", total=steps)
+        for done in run.chunks():
+            progress.update(task, completed=done)
+    console.print(_summary(model, compiled, run))
+    if out:
+        _save(out, run)
+        console.print(f"trajectories: {out}", highlight=False)
+    if plot:
+        with console.status("drawing"):
+            _draw(plot, model, compiled, run)
+        console.print(f"picture: {plot}", highlight=False)
+
+
+@dataclasses.dataclass
+class Run:
+    """A rollout that is ready to go, and its results as they come.
+
+    Attributes:
+        worlds: Number of worlds.
+        steps: Steps of every world.
+        timestep: s.
+        compile_seconds: Time to trace, lower and compile.
+        run_seconds: Time that the steps took so far.
+        trajectory: Arrays `(worlds, steps, ...)` by field, complete once `chunks` is exhausted.
+        final: Data of all worlds after the last step.
+    """
+
+    worlds: int
+    steps: int
+    timestep: float
+    compile_seconds: float
+    _step: Any
+    _state: Any
+    _chunk: int
+    run_seconds: float = 0.0
+    trajectory: dict[str, Any] = dataclasses.field(default_factory=dict)
+    final: Any = None
+
+    def chunks(self) -> Any:
+        """Runs to the end, yielding the number of steps done after every call."""
+        import jax
+        import numpy as np
+
+        parts: list[dict[str, Any]] = []
+        for done in range(0, self.steps, self._chunk):
+            start = time.perf_counter()
+            self._state, traj = jax.block_until_ready(self._step(self._state, np.int32(done)))
+            self.run_seconds += time.perf_counter() - start
+            parts.append(jax.device_get(traj))
+            yield done + self._chunk
+        self.trajectory = {name: np.concatenate([p[name] for p in parts], axis=1) for name in parts[0]}
+        self.final = self._state
+
+    @property
+    def speed(self) -> float:
+        """Steps of all worlds together per second, compilation not counted."""
+        return self.worlds * self.steps / self.run_seconds
+
+
+def simulate(model: Any, worlds: int, steps: int, seed: int, fields: tuple[str, ...]) -> Run:
+    """Compiles a rollout under smooth random controls.
+
+    Each actuator follows two sinusoids of random phase and of 0.3 to 1.5 Hz about its control in the starting keyframe, with a
+    tenth of its control range (or of 1) as amplitude.
+
+    Args:
+        model: The model.
+        worlds: Number of worlds.
+        steps: Steps of every world.
+        seed: Seed of the starting velocities and of the controls.
+        fields: Data fields to record.
+    """
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    import jaxsim
+    from jaxsim.enums import ObjType
+
+    rng = np.random.default_rng(seed)
+    data = jaxsim.make_data(model)
+    keys = [model.name(ObjType.KEY, k) for k in range(model.nkey)]
+    home = keys.index("home") if "home" in keys else 0
+    real = data.qpos.dtype
+    qpos = model.key_qpos[home] if keys else np.asarray(model.qpos0)
+    ctrl = model.key_ctrl[home] if keys else np.zeros(model.nu)
+    low, high = np.asarray(model.actuator_ctrlrange).reshape(-1, 2).T
+    limited = np.asarray(model.actuator_ctrllimited, bool).reshape(-1)
+    width = np.where(limited, 0.1 * (high - low), 0.1)
+    shape = (worlds, 2, model.nu)
+    omega = jnp.asarray(2 * np.pi * rng.uniform(0.3, 1.5, shape), real)
+    phase = jnp.asarray(rng.uniform(0, 2 * np.pi, shape), real)
+    width, ctrl = jnp.asarray(width, real), jnp.asarray(ctrl, real)
+    timestep = jnp.asarray(model.opt.timestep, real)
+
+    def controls(k: jax.Array, omega: jax.Array, phase: jax.Array) -> jax.Array:
+        return ctrl + width / 2 * jnp.sum(jnp.sin(omega * k * timestep + phase), 0)
+
+    chunk = max(d for d in range(1, min(steps, _CHUNK) + 1) if steps % d == 0)
+    chunk = steps if chunk < min(steps, _CHUNK) // 5 else chunk
+
+    def advance(state: Any, done: jax.Array) -> Any:
+        times = (done + jnp.arange(chunk)).astype(real)
+        u = jax.vmap(jax.vmap(controls, (0, None, None)), (None, 0, 0))(times, omega, phase)
+        run = jax.vmap(lambda s, c: jaxsim.rollout(model, s, c, fields=fields))
+        return run(state, u)
+
+    qvel = jnp.asarray(0.05 * rng.standard_normal((worlds, model.nv)), real)
+    start_qpos = jnp.asarray(qpos, real)
+    state = jax.vmap(lambda v: data.replace(qpos=start_qpos, qvel=v))(qvel)
+    start = time.perf_counter()
+    compiled = jax.jit(advance).lower(state, np.int32(0)).compile()
+    seconds = time.perf_counter() - start
+    return Run(worlds, steps, float(model.opt.timestep), seconds, compiled, state, chunk)
+
+
+def _summary(name: str, model: Any, run: Run) -> Any:
+    import jax
+    import numpy as np
+    from rich.table import Table
+
+    from jaxsim.results import Warning
+
+    warning = np.asarray(run.final.warning)
+    bad = Warning.BAD_QPOS | Warning.BAD_QVEL | Warning.BAD_QACC
+    finite = np.isfinite(np.asarray(run.trajectory["qpos"])).all((1, 2)) & (warning & bad == 0)
+    ncon, slots = run.trajectory["ncon"], run.final.contact.dist.shape[-1]
+    table = Table(title=f"{name}: {run.worlds:,} worlds x {run.steps:,} steps", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    device = jax.devices()[0]
+    table.add_row("device", f"{device.device_kind} ({device.platform}, {run.final.qpos.dtype})")
+    table.add_row("speed", f"{run.speed:,.0f} steps/s")
+    table.add_row("realtime factor", f"{run.speed * run.timestep:,.1f}")
+    table.add_row("simulated", f"{run.worlds * run.steps * run.timestep:,.1f} s in {run.run_seconds:.2f} s")
+    table.add_row("compile", f"{run.compile_seconds:.2f} s")
+    table.add_row("contacts used", f"{ncon.mean():.1f} mean, {ncon.max()} most, of {slots} slots a world")
+    table.add_row("overflow", _worlds(warning & Warning.CONTACT_OVERFLOW != 0))
+    table.add_row("solver not converged", _worlds(warning & Warning.NOT_CONVERGED != 0))
+    table.add_row("non-finite", _worlds(~finite))
+    return table
+
+
+def _worlds(flags: Any) -> str:
+    count = int(flags.sum())
+    return f"[red]{count:,} worlds[/red]" if count else "0 worlds"
+
+
+def _save(out: Path, run: Run) -> None:
+    import numpy as np
+
+    first = np.float64(run.timestep) * np.arange(1, run.steps + 1)
+    with out.open("wb") as file:
+        np.savez_compressed(file, time=first, warning=np.asarray(run.final.warning), **run.trajectory)
+
+
+def _draw(plot: Path, name: str, model: Any, run: Run) -> None:
+    from jaxsim.viewer.trajectory_plot import plot_rollout
+
+    note = (
+        f"{run.steps:,} steps of {1000 * run.timestep:g} ms, {run.speed:,.0f} steps/s, "
+        f"{run.speed * run.timestep:,.0f} times realtime"
+    )
+    try:
+        plot_rollout(
+            model,
+            run.trajectory["qpos"],
+            run.trajectory["ncon"],
+            plot,
+            title=f"{Path(name).stem}: {run.worlds:,} worlds",
+            note=note,
+        )
+    except (ModuleNotFoundError, OSError, ValueError) as error:
+        raise CommandError(f"cannot draw {str(plot)!r}: {error}") from error

@@ -1,0 +1,171 @@
+"""One picture of a rollout: moments of one world, many worlds at the end, and what happened in all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+
+import jaxsim
+from jaxsim.enums import GeomType, JointType, ObjType
+from jaxsim.viewer.raycast import Camera, Scene, render
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_rollout", "scenes"]
+
+_INK = "#2b3440"
+_BLUE, _ORANGE = "#2f6db5", "#dd6b3f"
+_MOMENTS = 5
+_CROWD = (7, 4)
+
+
+def scenes(model: jaxsim.Model, qpos: np.ndarray) -> list[Scene]:
+    """The geoms of a model in given configurations.
+
+    Args:
+        model: The model.
+        qpos: Configurations, `(n, nq)`.
+
+    Returns:
+        One scene a configuration.
+    """
+    data = jaxsim.make_data(model)
+    poses = jax.jit(jax.vmap(lambda q: _geom_poses(model, data.replace(qpos=q))))
+    pos, mat = jax.device_get(poses(jax.numpy.asarray(qpos, data.qpos.dtype)))
+    kind, size, rgba = (np.asarray(x) for x in (model.geom_type, model.geom_size, model.geom_rgba))
+    return [Scene(kind, size, p, m.reshape(-1, 3, 3), rgba) for p, m in zip(pos, mat, strict=True)]
+
+
+def _geom_poses(model: jaxsim.Model, data: jaxsim.Data) -> tuple[jax.Array, jax.Array]:
+    data = jaxsim.kinematics(model, data)
+    return data.geom_xpos, data.geom_xmat
+
+
+def plot_rollout(
+    model: jaxsim.Model, qpos: np.ndarray, ncon: np.ndarray, file: Path, *, title: str, note: str = ""
+) -> None:
+    """Draws a rollout into an image file.
+
+    Args:
+        model: The model.
+        qpos: Configurations after every step, `(worlds, steps, nq)`.
+        ncon: Contacts at every step, `(worlds, steps)`.
+        file: Where to write; the suffix selects the format.
+        title: Heading.
+        note: Smaller line below the heading.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "pictures need matplotlib: pip install 'jaxsim-engine[plot]'", name="matplotlib"
+        ) from error
+
+    steps = qpos.shape[1]
+    time = float(model.opt.timestep) * np.arange(1, steps + 1)
+    moments = np.unique(np.linspace(0, steps - 1, _MOMENTS).round().astype(int))
+    crowd = qpos[: _CROWD[0] * _CROWD[1], -1]
+    qpos_shown = np.concatenate([qpos[0, moments], crowd])
+    drawn = scenes(model, np.nan_to_num(qpos_shown, nan=0.0, posinf=0.0, neginf=0.0))
+    figure = Figure(figsize=(13, 10.4), facecolor="white", layout=None)
+    figure.text(0.03, 0.963, title, fontsize=19, fontweight="bold", color=_INK)
+    figure.text(0.03, 0.938, note, fontsize=11, color=_INK, alpha=0.75)
+    rows = figure.add_gridspec(
+        3, 1, height_ratios=[1.15, 1.75, 1.1], left=0.03, right=0.985, top=0.92, bottom=0.065, hspace=0.16
+    )
+    strip = rows[0].subgridspec(1, len(moments), wspace=0.03)
+    for k, image in enumerate(_moment_images(model, drawn[: len(moments)])):
+        axes = figure.add_subplot(strip[k])
+        _image(axes, image)
+        axes.text(0.04, 0.9, f"{time[moments[k]]:.2f} s", transform=axes.transAxes, fontsize=11, color=_INK)
+    axes = figure.add_subplot(rows[1])
+    _image(axes, _crowd_image(model, drawn[len(moments) :]))
+    shown, worlds = len(crowd), qpos.shape[0]
+    axes.text(
+        0.012, 0.93, f"{shown} of {worlds:,} worlds at {time[-1]:.2f} s", transform=axes.transAxes, color=_INK
+    )
+    charts = rows[2].subgridspec(1, 2, wspace=0.13)
+    label, values = _coordinate(model, qpos)
+    _fan(figure.add_subplot(charts[0]), time, values, label, _BLUE)
+    _fan(figure.add_subplot(charts[1]), time, ncon.astype(float), "contacts per world", _ORANGE)
+    figure.savefig(file, dpi=110)
+
+
+def _coordinate(model: jaxsim.Model, qpos: np.ndarray) -> tuple[str, np.ndarray]:
+    """What tells most about a model's motion: the height of its first free body, else its first joint."""
+    for joint, kind in enumerate(model.jnt_type):
+        if kind == JointType.FREE:
+            name = model.name(ObjType.BODY, int(model.jnt_bodyid[joint])) or "root"
+            return f"height of {name} (m)", qpos[..., int(model.jnt_qposadr[joint]) + 2]
+    if not model.njnt:
+        return "no joints", np.zeros(qpos.shape[:2])
+    unit = "m" if model.jnt_type[0] == JointType.SLIDE else "rad"
+    return f"joint {model.name(ObjType.JOINT, 0) or 0} ({unit})", qpos[..., int(model.jnt_qposadr[0])]
+
+
+def _fan(axes: Axes, time: np.ndarray, values: np.ndarray, label: str, colour: str) -> None:
+    """Median over worlds, with the bands that hold 50% and 90% of them."""
+    low, lower, median, upper, high = np.nanpercentile(values, [5, 25, 50, 75, 95], axis=0)
+    axes.fill_between(time, low, high, color=colour, alpha=0.16, linewidth=0, label="90% of worlds")
+    axes.fill_between(time, lower, upper, color=colour, alpha=0.32, linewidth=0, label="50%")
+    axes.plot(time, median, color=colour, linewidth=2, label="median")
+    axes.set_title(label, loc="left", fontsize=11, color=_INK)
+    axes.set_xlabel("time (s)", fontsize=10, color=_INK)
+    axes.set_xlim(time[0], time[-1] if time[-1] > time[0] else time[0] + 1)
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9, loc="best")
+
+
+def _image(axes: Axes, image: np.ndarray) -> None:
+    axes.imshow(image, interpolation="antialiased", aspect="auto")
+    axes.set_axis_off()
+
+
+def _bounds(model: jaxsim.Model, scene: Scene) -> tuple[np.ndarray, float]:
+    """Centre and radius (m) of what can move and of what stands beside it."""
+    solid = (scene.type != GeomType.PLANE) & (scene.rgba[:, 3] > 0)
+    moving = solid & (np.asarray(model.body_weldid)[np.asarray(model.geom_bodyid)] != 0)
+    reach = np.linalg.norm(scene.size, axis=1)
+    chosen = moving if moving.any() else solid
+    if not chosen.any():
+        return np.zeros(3), 1.0
+    centre = (scene.pos[chosen].min(0) + scene.pos[chosen].max(0)) / 2
+    distance = np.linalg.norm(scene.pos - centre, axis=1) + reach
+    radius = float(distance[chosen].max())
+    beside = solid & (distance < 1.6 * radius)
+    return centre, float(distance[beside].max(initial=radius))
+
+
+def _moment_images(model: jaxsim.Model, moments: list[Scene]) -> list[np.ndarray]:
+    """Pictures at one scale; the camera follows."""
+    bounds = [_bounds(model, scene) for scene in moments]
+    radius = float(np.median([r for _, r in bounds]))
+    return [
+        render(scene, Camera(centre, 3.5 * radius), 380, 380)
+        for scene, (centre, _) in zip(moments, bounds, strict=True)
+    ]
+
+
+def _crowd_image(model: jaxsim.Model, worlds: list[Scene]) -> np.ndarray:
+    """All worlds on one floor, side by side."""
+    columns = min(_CROWD[0], len(worlds))
+    rows = -(-len(worlds) // columns)
+    bounds = [_bounds(model, scene) for scene in worlds]
+    gap = 2.1 * float(np.median([radius for _, radius in bounds]))
+    planes = worlds[0].type == GeomType.PLANE
+    picture = Scene(*(field[planes] for field in dataclasses.astuple(worlds[0])))
+    for k, scene in enumerate(worlds):
+        across, back = k % columns - (columns - 1) / 2, k // columns - (rows - 1) / 2
+        picture = picture + scene.solid().moved(gap * np.array([across, back, 0.0]))
+    height = float(np.median([centre[2] for centre, _ in bounds]))
+    distance = gap * (0.95 * columns + 0.7 * rows) / 1.15
+    return render(picture, Camera(np.array([0.0, 0.0, height]), distance, azimuth=97, elevation=-17, fovy=24), 1320, 500)
