@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from jaxsim.mjcf import merge, names, replicate, writer
+from jaxsim.mjcf import merge, names, writer
+from jaxsim.mjcf.attach import attach_model
 from jaxsim.mjcf.defaults import ACTUATORS, DefaultClass, Resolved, class_of, default_tag, read_defaults
 from jaxsim.mjcf.element import Element, Scope
 from jaxsim.mjcf.errors import MjcfError
+from jaxsim.mjcf.expand import expand
 from jaxsim.mjcf.files import Files
 from jaxsim.mjcf.limits import MAX_ASSET_BYTES, MAX_XML_BYTES
+from jaxsim.mjcf.namespace import Namespace
 from jaxsim.mjcf.reader import Reader
 from jaxsim.mjcf.schema import root_type
 from jaxsim.mjcf.urdf import UrdfReader
@@ -64,7 +67,7 @@ class Spec:
             data = files.read(name, MAX_XML_BYTES)
         except (OSError, ValueError) as error:
             raise MjcfError(f"cannot read the file: {error}", file=name) from None
-        return cls._read(data, files, name, posixpath.dirname(name))
+        return cls.read(data, files, name, posixpath.dirname(name))
 
     @classmethod
     def from_string(
@@ -88,16 +91,30 @@ class Spec:
         data = xml.encode("utf-8", "replace") if isinstance(xml, str) else xml
         files = Files(assets, None if root is None else fspath(root))
         folder = "" if base_dir is None else fspath(base_dir).replace("\\", "/")
-        return cls._read(data, files, None, folder)
+        return cls.read(data, files, None, folder)
 
     @classmethod
-    def _read(cls, data: bytes, files: Files, file: str | None, folder: str) -> Spec:
+    def read(
+        cls, data: bytes, files: Files, file: str | None, folder: str, opened: tuple[str, ...] = ()
+    ) -> Spec:
+        """Reads a document.
+
+        Args:
+            data: its text.
+            files: opens the files it names.
+            file: its file name, None for text.
+            folder: the folder that relative paths start from.
+            opened: paths of the model files that attach this one.
+
+        Raises:
+            MjcfError: the document is not a valid model.
+        """
         tree = parse_xml(data, file)
         reader = Reader(files, file, folder)
         root = UrdfReader(reader, file).read(tree) if tree.tag == "robot" else reader.read(tree)
         merge.merge_sections(root)
         spec = cls(root, files, folder)
-        replicate.expand(spec)
+        expand(spec, (*opened, posixpath.normpath(file or "")))
         names.check(spec)
         return spec
 
@@ -208,6 +225,31 @@ class Spec:
         element.parent.children.remove(element)
         element.parent = None
         self.refresh()
+
+    def attach(
+        self,
+        other: Spec,
+        parent: Element | None = None,
+        prefix: str = "",
+        suffix: str = "",
+        part: Element | None = None,
+    ) -> Element:
+        """Copies another model, or a part of it, below an element of this one, and returns the copy.
+
+        Args:
+            other: the model to copy; it is not changed.
+            parent: the body or frame below which it is put; the world if None.
+            prefix: put before each of its names.
+            suffix: put behind each of its names.
+            part: the body or frame of the other model to copy; its whole world if None.
+
+        Raises:
+            MjcfError: a name or default class is used twice.
+        """
+        namespace = Namespace(prefix, suffix)
+        added = attach_model(self, other, part, parent or self.worldbody, namespace)
+        names.check(self)
+        return added
 
     def open_asset(self, element: Element, attribute: str) -> tuple[str, bytes]:
         """Returns name and content of the file that an attribute names.

@@ -1,0 +1,201 @@
+"""Attachment of another model, or of another part of the same model, below a body or frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jaxsim.mjcf.defaults import ACTUATORS, DefaultClass, class_of
+from jaxsim.mjcf.element import Element
+from jaxsim.mjcf.errors import nearest
+from jaxsim.mjcf.namespace import Namespace, names_of, references, referring, rename
+from jaxsim.mjcf.schema import schema
+
+if TYPE_CHECKING:
+    from jaxsim.mjcf.spec import Spec
+
+__all__ = ["attach_model", "attach_own", "expand_attach"]
+
+_LISTS = ("deformable", "contact", "tendon", "equality", "actuator", "sensor", "custom")
+
+
+def expand_attach(spec: Spec, element: Element, models: dict[str, Spec]) -> None:
+    """Replaces an attach element by what it names.
+
+    Args:
+        spec: the model that is read.
+        element: the attach element.
+        models: the sub-models of the asset section, by name.
+
+    Raises:
+        MjcfError: what it names does not exist, or is already there under the new name.
+    """
+    kind = next((tag for tag in ("body", "frame") if tag in element), None)
+    name = element.get(kind) if kind else None
+    namespace = Namespace(prefix=element["prefix"])
+    model = element.get("model")
+    source = spec
+    if model is not None:
+        if model not in models:
+            hint = nearest(model, models)
+            raise element.error("unknown model asset", attribute="model", suggestion=hint)
+        source = models[model]
+    elif kind is None:
+        raise element.error("body or frame must be given where no model is")
+    part = source.find(kind, name) if kind and name else None
+    if kind and part is None:
+        hint = nearest(name, {e.name for e in source.elements(kind)})
+        raise element.error(f"unknown {kind} to attach", attribute=kind, suggestion=hint)
+    if kind and spec.find(kind, namespace(name)) is not None:
+        raise element.error(f"{kind} {namespace(name)!r} already exists", attribute=kind)
+    parent = element.parent
+    assert parent is not None
+    place = parent.children.index(element)
+    if part is not None and any(ancestor is part for ancestor in element.ancestors()):
+        raise element.error("a part cannot be attached within itself", attribute=kind)
+    parent.children.pop(place)
+    if model is None:
+        assert part is not None
+        added = attach_own(spec, part, parent, namespace)
+    else:
+        added = attach_model(spec, source, part, parent, namespace)
+    parent.children.remove(added)
+    parent.children.insert(place, added)
+
+
+def attach_own(spec: Spec, part: Element, parent: Element, namespace: Namespace) -> Element:
+    """Copies a body or frame of a model below another element, with all that refers to it; returns the copy."""
+    names = names_of([part])
+    referrers = referring(spec.root, names)
+    inner = {space: set(values) for space, values in names.items()}
+    for space, values in names_of(referrers).items():
+        inner.setdefault(space, set()).update(values)
+    twin = part.copy(parent)
+    twin.attrib.setdefault("childclass", class_of(part, spec.defaults).name)
+    rename(twin, namespace, names)
+    parent.children.append(twin)
+    for referrer in referrers:
+        assert referrer.parent is not None
+        copy = referrer.copy(referrer.parent)
+        rename(copy, namespace, inner)
+        referrer.parent.children.append(copy)
+    return twin
+
+
+def attach_model(
+    spec: Spec, child: Spec, part: Element | None, parent: Element, namespace: Namespace
+) -> Element:
+    """Copies a body, a frame or the whole world of another model below an element; returns the copy.
+
+    Default classes and assets of the other model come along, and those of its other elements whose references
+    all lead to something that came along. Its own compiler settings stay in force for them. Its options do not.
+    """
+    _attach_defaults(spec, child, namespace)
+    if part is None:
+        twin = Element(schema()["frame"], parent, parent.file, parent.line)
+        twin.scope = parent.scope
+        twin.children = [element.copy(twin) for element in child.worldbody.children]
+        main = "main"
+    else:
+        twin = part.copy(parent)
+        main = class_of(part, child.defaults).name
+    twin.attrib.setdefault("childclass", main)
+    rename(twin, namespace, None)
+    parent.children.append(twin)
+    available = names_of([twin])
+    _attach_assets(spec, child, namespace, available)
+    for tag in _LISTS:
+        theirs = child.root.find(tag)
+        for element in theirs.children if theirs else ():
+            copy = element.copy(None)
+            if "class" in copy.type.attributes:
+                copy.attrib.setdefault("class", "main")
+            rename(copy, namespace, None)
+            if all(_leads_somewhere(space, name, available) for _, _, space, name in references(copy)):
+                _append(spec.section(tag), copy)
+                for space, values in names_of([copy]).items():
+                    available.setdefault(space, set()).update(values)
+    spec.refresh()
+    return twin
+
+
+def _leads_somewhere(space: str, name: str, available: dict[str, set[str]]) -> bool:
+    return space == "default" or (space, name) == ("body", "world") or name in available.get(space, ())
+
+
+def _append(section: Element, element: Element) -> None:
+    element.parent = section
+    section.children.append(element)
+
+
+def _attach_assets(spec: Spec, child: Spec, namespace: Namespace, available: dict[str, set[str]]) -> None:
+    """Copies all assets, except those that an earlier attachment under the same names has brought."""
+    theirs = child.root.find("asset")
+    ours = spec.section("asset")
+    present = {(e.tag, e.name, id(e.scope)) for e in ours.children}
+    for element in theirs.children if theirs else ():
+        if element.tag == "model":
+            continue
+        copy = element.copy(None)
+        copy.attrib["name"] = element.name
+        if "class" in copy.type.attributes:
+            copy.attrib.setdefault("class", "main")
+        rename(copy, namespace, None)
+        for space, values in names_of([copy]).items():
+            available.setdefault(space, set()).update(values)
+        if (copy.tag, copy.name, id(copy.scope)) not in present:
+            _append(ours, copy)
+
+
+def _attach_defaults(spec: Spec, child: Spec, namespace: Namespace) -> None:
+    """Adds the other model's default classes below our top class, shielded from what that sets."""
+    top = namespace("main")
+    if top in spec.defaults:
+        return
+    section = next(iter(spec.root.find_all("default")), None) or spec.root.new("default", 0)
+    main = _copy_class(child.defaults["main"], section)
+    main.attrib["class"] = "main"
+    _shield(main, spec.defaults["main"])
+    for source in child.root.find_all("default"):
+        main.children.extend(nested.copy(main) for nested in source.find_all("default"))
+    for element in main.walk():
+        if element.tag == "default":
+            element.attrib["class"] = namespace(element["class"])
+    for element in main.children:
+        rename(element, namespace, None)
+    _append(section, main)
+    spec.refresh()
+
+
+def _copy_class(source: DefaultClass, parent: Element) -> Element:
+    """Returns a new default element with the elements of a class, later ones of one tag merged into the first."""
+    copy = Element(schema()["default"], parent, parent.file, parent.line)
+    for element in source.elements:
+        same = copy.find(element.tag)
+        if same is None:
+            copy.children.append(element.copy(copy))
+        else:
+            same.attrib.update(element.attrib)
+    return copy
+
+
+def _shield(main: Element, ours: DefaultClass) -> None:
+    """Gives the schema's defaults to whatever our top class sets and the attached one leaves alone."""
+    for element in ours.elements:
+        tag = "general" if element.tag in ACTUATORS else element.tag
+        mine = main.find(tag)
+        if mine is None:
+            mine = main.new(tag, 0 if tag == "general" else None)
+        names = mine.type.attributes if tag == "general" else element.attrib
+        for name in names:
+            default = mine.type.attributes[name].default
+            if default is not None:
+                mine.attrib.setdefault(name, default)
+            elif mine.type.attributes[name].kind == "float":
+                mine.attrib.setdefault(name, _not_given(mine, name))
+
+
+def _not_given(element: Element, name: str) -> float | np.ndarray:
+    attribute = element.type.attributes[name]
+    return np.full(attribute.most or 1, np.nan) if attribute.vector else float("nan")

@@ -1,0 +1,93 @@
+"""Prefixes and suffixes: names and references of a copied part, and of the elements that refer to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from jaxsim.mjcf.element import Element
+
+__all__ = ["Namespace", "names_of", "references", "referring", "rename"]
+
+_LISTS = ("deformable", "contact", "tendon", "equality", "actuator", "sensor", "custom")
+"""Sections whose elements refer to the tree or to each other, in the order in which they depend on each other."""
+
+Names = Mapping[str, Collection[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """How names change when a part is copied.
+
+    Attributes:
+        prefix: put before each name.
+        suffix: put behind each name.
+    """
+
+    prefix: str = ""
+    suffix: str = ""
+
+    def __call__(self, name: str) -> str:
+        return f"{self.prefix}{name}{self.suffix}"
+
+
+def names_of(elements: Iterable[Element]) -> dict[str, set[str]]:
+    """Returns the names that the elements and everything below them declare, by namespace."""
+    names: dict[str, set[str]] = {}
+    for top in elements:
+        for element in top.walk():
+            attribute = element.type.attributes.get("name")
+            if attribute is not None and attribute.kind == "id" and element.name:
+                names.setdefault(attribute.space, set()).add(element.name)
+    return names
+
+
+def references(top: Element) -> list[tuple[Element, str, str, str]]:
+    """Returns (element, attribute, namespace, name) for each reference in an element and below it."""
+    found = []
+    for element in top.walk():
+        for name, value in element.attrib.items():
+            attribute = element.type.attributes[name]
+            if attribute.kind != "ref" or not isinstance(value, str) or not value:
+                continue
+            space = attribute.space
+            if space in ("objtype", "reftype"):
+                space = str(element.attrib.get(space, ""))
+            found.append((element, name, "body" if space == "xbody" else space, value))
+    return found
+
+
+def rename(top: Element, namespace: Namespace, names: Names | None) -> None:
+    """Applies a namespace to an element and everything below it, in place.
+
+    Args:
+        top: the element.
+        namespace: what to apply.
+        names: the names that change, by namespace; None for all but that of the world body.
+    """
+    for element, attribute, space, name in references(top):
+        inside = name in names.get(space, ()) if names is not None else (space, name) != ("body", "world")
+        if inside:
+            element.attrib[attribute] = namespace(name)
+    for element in top.walk():
+        attribute = element.type.attributes.get("name")
+        if attribute is not None and attribute.kind == "id" and element.name:
+            element.attrib["name"] = namespace(element.name)
+
+
+def referring(root: Element, names: Names) -> list[Element]:
+    """Returns the elements outside the tree of bodies that refer to one of the names, also through each other.
+
+    Args:
+        root: the model's root.
+        names: by namespace.
+    """
+    held = {space: set(values) for space, values in names.items()}
+    found = []
+    for tag in _LISTS:
+        for element in section.children if (section := root.find(tag)) else ():
+            if any(name in held.get(space, ()) for _, _, space, name in references(element)):
+                found.append(element)
+                for space, values in names_of([element]).items():
+                    held.setdefault(space, set()).update(values)
+    return found
