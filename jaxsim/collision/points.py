@@ -1,0 +1,50 @@
+"""What colliders take and return."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsim.collision.vec import Frame, Vec
+
+__all__ = ["Points", "Shape", "stack_points"]
+
+
+class Shape(NamedTuple):
+    """One geom of each pair: centre (m) and axes in the world frame, sizes (m); components (npair, W)."""
+
+    pos: Vec
+    axes: Frame
+    size: Vec
+
+
+class Points(NamedTuple):
+    """Contact points of each pair, components (npair, npoint, W).
+
+    `valid` says which points the collider proposes (None: all); those beyond the detection distance are dropped
+    by the caller. `tangent` is the wish for the first tangent (None: none); the frame is completed by `make_frame`.
+    """
+
+    dist: Array
+    pos: Vec
+    normal: Vec
+    tangent: Vec | None = None
+    valid: Array | None = None
+
+
+def stack_points(points: list[Points]) -> Points:
+    """Joins single points, components (npair, W), on the point axis; `valid` is either in all or in none."""
+    stacked = [jnp.stack(jnp.broadcast_arrays(*parts), axis=-2) for parts in zip(*(_flat(p) for p in points), strict=True)]
+    first = points[0]
+    rest = stacked[7:]
+    tangent = Vec(*rest[:3]) if first.tangent is not None else None
+    valid = rest[-1] if first.valid is not None else None
+    return Points(stacked[0], Vec(*stacked[1:4]), Vec(*stacked[4:7]), tangent, valid)
+
+
+def _flat(p: Points) -> list[Array]:
+    values = [p.dist, *p.pos, *p.normal]
+    values += [] if p.tangent is None else list(p.tangent)
+    return values + ([] if p.valid is None else [p.valid])
