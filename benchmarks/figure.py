@@ -64,7 +64,9 @@ def _bars(axes: Axes, results: list[dict[str, Any]], value: Any, text: str) -> N
     engines = list(dict.fromkeys(name for result in results for name in result["engines"]))
     width = 0.8 / len(engines)
     for i, name in enumerate(engines):
-        heights = [value(result["engines"][name]) if name in result["engines"] else None for result in results]
+        heights = [
+            value(result["engines"][name]) if name in result["engines"] else None for result in results
+        ]
         places = [k + (i - (len(engines) - 1) / 2) * width for k in range(len(results))]
         shown = [(x, h) for x, h in zip(places, heights, strict=True) if h is not None]
         if not shown:

@@ -40,7 +40,9 @@ def benchmark(
     names = ["jaxsim", *(name.strip() for name in peers.split(",") if name.strip())]
     for name in names:
         if name not in ENGINES:
-            raise CommandError(f"no engine {name!r}; peers are {', '.join(sorted(set(ENGINES) - {'jaxsim'}))}")
+            raise CommandError(
+                f"no engine {name!r}; peers are {', '.join(sorted(set(ENGINES) - {'jaxsim'}))}"
+            )
     load(model)
     console = Console()
     with console.status("starting") as status:

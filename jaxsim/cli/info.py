@@ -72,7 +72,20 @@ def _contents(model: Any) -> tuple[str, Any]:
 
 
 def _sizes(model: Any) -> tuple[str, Any]:
-    names = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ntendon", "nsensordata", "nmocap", "ntree")
+    names = (
+        "nq",
+        "nv",
+        "nu",
+        "na",
+        "nbody",
+        "njnt",
+        "ngeom",
+        "nsite",
+        "ntendon",
+        "nsensordata",
+        "nmocap",
+        "ntree",
+    )
     return "sizes", _rows([(name, str(getattr(model, name))) for name in names])
 
 

@@ -121,8 +121,8 @@ class Run:
 def simulate(model: Any, worlds: int, steps: int, seed: int, fields: tuple[str, ...]) -> Run:
     """Compiles a rollout under smooth random controls.
 
-    Each actuator follows two sinusoids of random phase and of 0.3 to 1.5 Hz about its control in the starting keyframe, with a
-    tenth of its control range (or of 1) as amplitude.
+    Each actuator follows two sinusoids of random phase, of 0.3 to 1.5 Hz, about its control in the starting
+    keyframe; together they deviate by at most 8% of its control range, or by 0.1 where it has none.
 
     Args:
         model: The model.
@@ -147,7 +147,7 @@ def simulate(model: Any, worlds: int, steps: int, seed: int, fields: tuple[str, 
     ctrl = model.key_ctrl[home] if keys else np.zeros(model.nu)
     low, high = np.asarray(model.actuator_ctrlrange).reshape(-1, 2).T
     limited = np.asarray(model.actuator_ctrllimited, bool).reshape(-1)
-    width = np.where(limited, 0.1 * (high - low), 0.1)
+    width = np.where(limited, 0.08 * (high - low), 0.1)
     shape = (worlds, 2, model.nu)
     omega = jnp.asarray(2 * np.pi * rng.uniform(0.3, 1.5, shape), real)
     phase = jnp.asarray(rng.uniform(0, 2 * np.pi, shape), real)

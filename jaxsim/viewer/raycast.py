@@ -269,8 +269,9 @@ def _surface(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Outward unit normals and colours at points on the given geoms."""
     normal, colour = np.zeros_like(point), scene.rgba[geom, :3].astype(float)
-    for i in np.unique(geom):
-        at = np.flatnonzero(geom == i)
+    order = np.argsort(geom, kind="stable")
+    found, starts = np.unique(geom[order], return_index=True)
+    for i, at in zip(found, np.split(order, starts[1:]), strict=True):
         local, size, kind = (point[at] - scene.pos[i]) @ scene.mat[i], scene.size[i], scene.type[i]
         if kind == GeomType.PLANE:
             n = np.tile([0.0, 0.0, 1.0], (at.size, 1))

@@ -75,40 +75,35 @@ def plot_rollout(
     crowd = qpos[: _CROWD[0] * _CROWD[1], -1]
     qpos_shown = np.concatenate([qpos[0, moments], crowd])
     drawn = scenes(model, np.nan_to_num(qpos_shown, nan=0.0, posinf=0.0, neginf=0.0))
-    figure = Figure(figsize=(13, 10.4), facecolor="white", layout=None)
-    figure.text(0.03, 0.963, title, fontsize=19, fontweight="bold", color=_INK)
-    figure.text(0.03, 0.938, note, fontsize=11, color=_INK, alpha=0.75)
-    rows = figure.add_gridspec(
-        3, 1, height_ratios=[1.15, 1.75, 1.1], left=0.03, right=0.985, top=0.92, bottom=0.065, hspace=0.16
-    )
-    strip = rows[0].subgridspec(1, len(moments), wspace=0.03)
+    figure = Figure(figsize=(13, 10.2), facecolor="white")
+    figure.text(0.03, 0.962, title, fontsize=19, fontweight="bold", color=_INK)
+    figure.text(0.03, 0.936, note, fontsize=11, color=_INK, alpha=0.75)
+    strip = figure.add_gridspec(1, len(moments), left=0.03, right=0.985, top=0.92, bottom=0.69, wspace=0.02)
     for k, image in enumerate(_moment_images(model, drawn[: len(moments)])):
-        axes = figure.add_subplot(strip[k])
-        _image(axes, image)
-        axes.text(0.04, 0.9, f"{time[moments[k]]:.2f} s", transform=axes.transAxes, fontsize=11, color=_INK)
-    axes = figure.add_subplot(rows[1])
-    _image(axes, _crowd_image(model, drawn[len(moments) :]))
-    shown, worlds = len(crowd), qpos.shape[0]
-    axes.text(
-        0.012, 0.93, f"{shown} of {worlds:,} worlds at {time[-1]:.2f} s", transform=axes.transAxes, color=_INK
-    )
-    charts = rows[2].subgridspec(1, 2, wspace=0.13)
-    label, values = _coordinate(model, qpos)
-    _fan(figure.add_subplot(charts[0]), time, values, label, _BLUE)
-    _fan(figure.add_subplot(charts[1]), time, ncon.astype(float), "contacts per world", _ORANGE)
+        _image(figure.add_subplot(strip[k]), image, f"{time[moments[k]]:.2f} s")
+    middle = figure.add_gridspec(1, 1, left=0.03, right=0.985, top=0.68, bottom=0.325)
+    caption = f"{len(crowd)} of {qpos.shape[0]:,} worlds at {time[-1]:.2f} s"
+    _image(figure.add_subplot(middle[0]), _crowd_image(model, drawn[len(moments) :]), caption)
+    charts = figure.add_gridspec(1, 2, left=0.06, right=0.985, top=0.285, bottom=0.06, wspace=0.12)
+    first, *others = _coordinates(model, qpos)
+    second = ("contacts per world", ncon.astype(float)) if ncon.any() or not others else others[0]
+    for k, ((label, values), colour) in enumerate(((first, _BLUE), (second, _ORANGE))):
+        _fan(figure.add_subplot(charts[k]), time, values, label, colour)
     figure.savefig(file, dpi=110)
 
 
-def _coordinate(model: jaxsim.Model, qpos: np.ndarray) -> tuple[str, np.ndarray]:
-    """What tells most about a model's motion: the height of its first free body, else its first joint."""
+def _coordinates(model: jaxsim.Model, qpos: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """Names and values of what tells most about a motion: the height of a walker, else the scalar joints."""
+    counts = np.bincount(np.asarray(model.body_rootid)[np.asarray(model.dof_bodyid)], minlength=1)
+    found = []
     for joint, kind in enumerate(model.jnt_type):
-        if kind == JointType.FREE:
-            name = model.name(ObjType.BODY, int(model.jnt_bodyid[joint])) or "root"
-            return f"height of {name} (m)", qpos[..., int(model.jnt_qposadr[joint]) + 2]
-    if not model.njnt:
-        return "no joints", np.zeros(qpos.shape[:2])
-    unit = "m" if model.jnt_type[0] == JointType.SLIDE else "rad"
-    return f"joint {model.name(ObjType.JOINT, 0) or 0} ({unit})", qpos[..., int(model.jnt_qposadr[0])]
+        body, values = int(model.jnt_bodyid[joint]), qpos[..., int(model.jnt_qposadr[joint]) :]
+        if kind == JointType.FREE and (counts[body] > 6 or model.njnt == 1):
+            found.insert(0, (f"height of {model.name(ObjType.BODY, body) or 'body'} (m)", values[..., 2]))
+        elif kind in (JointType.SLIDE, JointType.HINGE):
+            unit = "m" if kind == JointType.SLIDE else "rad"
+            found.append((f"joint {model.name(ObjType.JOINT, joint) or joint} ({unit})", values[..., 0]))
+    return found or [("first coordinate", qpos[..., 0] if model.nq else np.zeros(qpos.shape[:2]))]
 
 
 def _fan(axes: Axes, time: np.ndarray, values: np.ndarray, label: str, colour: str) -> None:
@@ -125,9 +120,12 @@ def _fan(axes: Axes, time: np.ndarray, values: np.ndarray, label: str, colour: s
     axes.legend(frameon=False, fontsize=9, loc="best")
 
 
-def _image(axes: Axes, image: np.ndarray) -> None:
+def _image(axes: Axes, image: np.ndarray, caption: str) -> None:
     axes.imshow(image, interpolation="antialiased", aspect="auto")
     axes.set_axis_off()
+    axes.annotate(
+        caption, (0, 1), (9, -9), xycoords="axes fraction", textcoords="offset points", va="top", color=_INK
+    )
 
 
 def _bounds(model: jaxsim.Model, scene: Scene) -> tuple[np.ndarray, float]:
@@ -150,7 +148,7 @@ def _moment_images(model: jaxsim.Model, moments: list[Scene]) -> list[np.ndarray
     bounds = [_bounds(model, scene) for scene in moments]
     radius = float(np.median([r for _, r in bounds]))
     return [
-        render(scene, Camera(centre, 3.5 * radius), 380, 380)
+        render(scene, Camera(centre, 3.6 * radius), 380, 380)
         for scene, (centre, _) in zip(moments, bounds, strict=True)
     ]
 
@@ -160,7 +158,7 @@ def _crowd_image(model: jaxsim.Model, worlds: list[Scene]) -> np.ndarray:
     columns = min(_CROWD[0], len(worlds))
     rows = -(-len(worlds) // columns)
     bounds = [_bounds(model, scene) for scene in worlds]
-    gap = 2.1 * float(np.median([radius for _, radius in bounds]))
+    gap = 2.3 * float(np.median([radius for _, radius in bounds]))
     planes = worlds[0].type == GeomType.PLANE
     picture = Scene(*(field[planes] for field in dataclasses.astuple(worlds[0])))
     for k, scene in enumerate(worlds):
@@ -168,4 +166,6 @@ def _crowd_image(model: jaxsim.Model, worlds: list[Scene]) -> np.ndarray:
         picture = picture + scene.solid().moved(gap * np.array([across, back, 0.0]))
     height = float(np.median([centre[2] for centre, _ in bounds]))
     distance = gap * (0.95 * columns + 0.7 * rows) / 1.15
-    return render(picture, Camera(np.array([0.0, 0.0, height]), distance, azimuth=97, elevation=-17, fovy=24), 1320, 500)
+    return render(
+        picture, Camera(np.array([0.0, 0.0, height]), distance, azimuth=97, elevation=-17, fovy=24), 1320, 500
+    )

@@ -1,0 +1,113 @@
+"""The command line: what it prints, writes and refuses."""
+
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from jaxsim.cli import main
+
+SLIDER = """<mujoco model="slider"><worldbody><body name="block"><joint name="slide" type="slide" axis="1 0 0"/>
+<geom size="0.1"/></body></worldbody><actuator><motor joint="slide"/></actuator></mujoco>"""
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("TERM", "dumb")
+
+
+@pytest.fixture
+def slider(tmp_path):
+    file = tmp_path / "slider.xml"
+    file.write_text(SLIDER)
+    return str(file)
+
+
+def refused(args, capsys):
+    """The error that a command ends with; it must exit with code 2 and show no traceback."""
+    with pytest.raises(SystemExit) as caught:
+        main(args)
+    assert caught.value.code == 2
+    error = capsys.readouterr().err
+    assert "Traceback" not in error
+    return error
+
+
+def test_rollout_prints_a_summary_and_writes_trajectories(slider, tmp_path, capsys):
+    out = tmp_path / "traj.npz"
+    main(["rollout", slider, "--worlds", "3", "--steps", "20", "--seed", "7", "--out", str(out)])
+    text = capsys.readouterr().out
+    for row in ("speed", "realtime factor", "compile", "contacts used", "overflow", "non-finite"):
+        assert re.search(rf"{row}.*\d", text), row
+    with np.load(out) as saved:
+        assert saved["qpos"].shape == (3, 20, 1)
+        assert saved["qvel"].shape == (3, 20, 1)
+        assert saved["sensordata"].shape == (3, 20, 0)
+        assert saved["time"][-1] == pytest.approx(20 * 0.002)
+        assert not saved["warning"].any()
+        assert np.ptp(saved["qpos"][:, -1]) > 0
+
+
+def test_the_seed_decides(slider, tmp_path):
+    runs = []
+    for k, seed in enumerate("112"):
+        out = tmp_path / f"{k}.npz"
+        main(["rollout", slider, "--worlds", "2", "--steps", "5", "--seed", seed, "--out", str(out)])
+        with np.load(out) as saved:
+            runs.append(saved["qpos"])
+    np.testing.assert_array_equal(runs[0], runs[1])
+    assert not np.array_equal(runs[0], runs[2])
+
+
+def test_rollout_draws(slider, tmp_path):
+    plot = tmp_path / "plot.png"
+    main(["rollout", slider, "--worlds", "2", "--steps", "10", "--plot", str(plot)])
+    with Image.open(plot) as image:
+        assert min(image.size) > 500
+
+
+def test_info_tells_contents_and_buffers(capsys):
+    main(["info", "quadruped"])
+    text = capsys.readouterr().out
+    for row in (
+        r"bodies\s+13",
+        r"joints, hinge\s+12",
+        r"nq\s+19",
+        r"contact slots\s+\d",
+        r"keyframes\s+home",
+    ):
+        assert re.search(row, text), row
+
+
+def test_benchmark_prints_a_table(slider, capsys):
+    main(["benchmark", slider, "--peers", "mujoco", "--worlds", "4", "--steps", "10", "--repeats", "1"])
+    text = capsys.readouterr().out
+    assert re.search(r"jaxsim.*1.00 x", text)
+    assert "mujoco" in text
+
+
+@pytest.mark.parametrize("command", ["rollout", "info", "benchmark"])
+def test_an_unknown_model_is_refused(command, capsys):
+    assert "bundled models: arm, cartpole" in refused([command, "nosuch"], capsys)
+
+
+@pytest.mark.parametrize("command", ["rollout", "info", "benchmark"])
+def test_a_broken_model_is_refused_with_its_line(command, tmp_path, capsys):
+    file = tmp_path / "broken.xml"
+    file.write_text("<mujoco>\n <worldbody>\n  <goem/>\n </worldbody>\n</mujoco>")
+    error = refused([command, str(file)], capsys)
+    assert "broken.xml" in error
+    assert ":3:" in error
+    assert "goem" in error
+
+
+def test_bad_arguments_are_refused(slider, tmp_path, capsys):
+    assert "at least 1" in refused(["rollout", slider, "--worlds", "0"], capsys)
+    assert "no folder" in refused(["rollout", slider, "--out", str(tmp_path / "no" / "t.npz")], capsys)
+    assert "peers are mjx, mujoco" in refused(["benchmark", slider, "--peers", "bullet"], capsys)
+    refused(["fly", slider], capsys)
+    file = tmp_path / "binary.xml"
+    file.write_bytes(bytes(range(256)))
+    refused(["info", str(file)], capsys)
