@@ -7,6 +7,7 @@ engine, one thread per core). Peers are imported only when asked for.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import os
 import time
 from collections.abc import Callable
@@ -165,7 +166,8 @@ class JaxEngine:
 
     def final_state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `Engine.final_state`."""
-        return tuple(np.asarray(x) for x in (self._final.qpos, self._final.qvel, self._final.act))
+        final = self._final
+        return np.asarray(final.qpos), np.asarray(final.qvel), np.asarray(final.act)
 
     def gradient(self, work: Workload) -> tuple[Callable[[], Any], Callable[[], Any], int, int, float]:
         """A rollout and its gradient with respect to all controls, both compiled.
@@ -201,14 +203,13 @@ class MujocoEngine:
     """The C engine through `mujoco.rollout`, one thread per available core, in float64."""
 
     def __init__(self, path: Path) -> None:
-        import mujoco
-        import mujoco.rollout
-
+        mujoco: Any = importlib.import_module("mujoco")
+        rollout: Any = importlib.import_module("mujoco.rollout")
         self.name = "mujoco"
         self._model = mujoco.MjModel.from_xml_path(str(path))
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self._datas = [mujoco.MjData(self._model) for _ in range(threads)]
-        self._pool = mujoco.rollout.Rollout(nthread=threads)
+        self._pool = rollout.Rollout(nthread=threads)
 
     def compile_seconds(self) -> float | None:
         """See `Engine.compile_seconds`."""
@@ -252,9 +253,8 @@ def _jaxsim(path: Path) -> JaxEngine:
 
 
 def _mjx(path: Path) -> JaxEngine:
-    import mujoco
-    from mujoco import mjx
-
+    mujoco: Any = importlib.import_module("mujoco")
+    mjx: Any = importlib.import_module("mujoco.mjx")
     host = mujoco.MjModel.from_xml_path(str(path))
     return JaxEngine("mjx", mjx.step, mjx.put_model(host), mjx.make_data(host), checkpoint=True)
 

@@ -92,6 +92,7 @@ class _Pixels:
         right, up, forward = self._axes
         dirs = forward + y[:, None, None] * up + x[None, :, None] * right
         self.dirs = (dirs / np.linalg.norm(dirs, axis=-1, keepdims=True)).reshape(-1, 3)
+        self.count = len(self.dirs)
 
     def near(self, centre: np.ndarray, radius: float) -> np.ndarray:
         """Rays of the rectangle in which a sphere lies."""
@@ -114,7 +115,7 @@ class _Sunbeams:
     """Parallel rays from points towards the sun, and which of them may meet a sphere."""
 
     def __init__(self, points: np.ndarray) -> None:
-        self.start, self.dirs = points, _SUN[None]
+        self.start, self.dirs, self.count = points, _SUN[None], len(points)
         self._across = np.cross(_SUN, [1.0, 0.0, 0.0])
         self._across /= np.linalg.norm(self._across)
         across = points @ self._across
@@ -171,7 +172,7 @@ def render(scene: Scene, camera: Camera, width: int, height: int, *, samples: in
 
 def _first_hit(scene: Scene, beams: _Pixels | _Sunbeams) -> tuple[np.ndarray, np.ndarray]:
     """Distance to the first geom along each ray (`_FAR`: none) and its index (-1: none)."""
-    count = max(len(beams.start), len(beams.dirs))
+    count = beams.count
     depth = np.full(count, _FAR)
     geom = np.full(count, -1)
     for i, (kind, size) in enumerate(zip(scene.type, scene.size, strict=True)):
@@ -271,7 +272,7 @@ def _surface(
     normal, colour = np.zeros_like(point), scene.rgba[geom, :3].astype(float)
     order = np.argsort(geom, kind="stable")
     found, starts = np.unique(geom[order], return_index=True)
-    for i, at in zip(found, np.split(order, starts[1:]), strict=True):
+    for i, at in zip(found, np.split(order, starts)[1:], strict=True):
         local, size, kind = (point[at] - scene.pos[i]) @ scene.mat[i], scene.size[i], scene.type[i]
         if kind == GeomType.PLANE:
             n = np.tile([0.0, 0.0, 1.0], (at.size, 1))
