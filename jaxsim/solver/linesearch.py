@@ -1,0 +1,93 @@
+"""Exact line search along a direction in acceleration (Computation chapter, "Constraint solver"). Native layout.
+
+The cost is convex, so its slope along the direction rises through zero once. Newton's method on the slope finds the
+zero; a bracket catches what overshoots.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsim.solver import cone
+from jaxsim.solver.jacobian import Rows, RowValues
+
+__all__ = ["search", "slope_function"]
+
+
+def slope_function(
+    rows: Rows, balance: Array, inertial_p: Array, p: Array, r: RowValues, row_p: RowValues
+) -> Callable[[Array], tuple[Array, Array]]:
+    """First and second derivative of the cost along a direction.
+
+    Args:
+      rows: constraint rows.
+      balance: M x - force at the start.
+      inertial_p: M p.
+      p: direction.
+      r: residuals at the start.
+      row_p: J p.
+
+    Returns:
+      A function of the step `(W,)`.
+    """
+    first_0 = jnp.sum(balance * p, axis=0)
+    second_0 = jnp.sum(inertial_p * p, axis=0)
+
+    def slope(t: Array) -> tuple[Array, Array]:
+        first, second = first_0 + t * second_0, second_0
+        for block, a, b in zip(rows.scalar, r.scalar, row_p.scalar, strict=True):
+            at = a + t * b
+            first = first - jnp.sum(cone.scalar_force(block, at) * b, axis=0)
+            second = second + jnp.sum(cone.scalar_curvature(block, at) * b * b, axis=0)
+        for group, a, b in zip(rows.contacts, r.contacts, row_p.contacts, strict=True):
+            f, df = jax.jvp(functools.partial(cone.contact_force, group), (a + t * b,), (b,))
+            first = first - jnp.sum(f * b, axis=(0, 1))
+            second = second - jnp.sum(df * b, axis=(0, 1))
+        return first, second
+
+    return slope
+
+
+def search(
+    slope: Callable[[Array], tuple[Array, Array]], tolerance: Array, iterations: Array, width: int, dtype: jnp.dtype
+) -> Array:
+    """Finds where the slope of the cost is zero; the first candidate is the full step.
+
+    Args:
+      slope: first and second derivative of the cost at a step `(W,)`, each `(W,)`.
+      tolerance: magnitude of slope that counts as zero, `(W,)`.
+      iterations: most evaluations.
+      width: number of worlds.
+      dtype: of the step.
+
+    Returns:
+      Step `(W,)`; a full step that is accepted at once is exactly 1.
+    """
+    one = jnp.ones((width,), dtype)
+    first, second = slope(one)
+
+    def unfinished(first: Array, count: Array) -> Array:
+        return (jnp.abs(first) > tolerance) & (count < iterations)
+
+    def more(carry: tuple[Array, ...]) -> Array:
+        _, _, _, first, _, count = carry
+        return jnp.any(unfinished(first, count))
+
+    def body(carry: tuple[Array, ...]) -> tuple[Array, ...]:
+        t, low, high, first, second, count = carry
+        going = unfinished(first, count)
+        low = jnp.where(first < 0, t, low)
+        high = jnp.where(first < 0, high, t)
+        newton = t - first / second
+        middle = jnp.where(jnp.isinf(high), 2 * t, 0.5 * (low + high))
+        t_next = jnp.where(going, jnp.where((newton > low) & (newton < high), newton, middle), t)
+        first, second = slope(t_next)
+        return t_next, low, high, first, second, count + going
+
+    start = (one, 0 * one, one + jnp.inf, first, second, jnp.ones((width,), int))
+    return lax.while_loop(more, body, start)[0]

@@ -1,0 +1,71 @@
+"""From a state to its constraint rows: all classes, counted as the C engine counts them. Native layout."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsim.data import Data
+from jaxsim.model import Model
+from jaxsim.solver import scalar
+from jaxsim.solver.contacts import contact_rows
+from jaxsim.solver.equality import equality_rows
+from jaxsim.solver.jacobian import Rows
+from jaxsim.solver.layout import row_layout
+
+__all__ = ["make_constraint", "row_count"]
+
+_BLOCKS = (
+    ("ne", equality_rows),
+    ("nl", scalar.ball_limits),
+    ("nf", scalar.tendon_friction),
+    ("nl", scalar.tendon_limits),
+    ("nf", scalar.dof_friction),
+    ("nl", scalar.joint_limits),
+)
+"""Which count of Data each block of scalar rows belongs to, in the order of `layout.RowLayout`."""
+
+
+def row_count(model: Model) -> int:
+    """Rows of `efc_force`: all that can ever be in use."""
+    return row_layout(model).size
+
+
+def make_constraint(model: Model, data: Data) -> Data:
+    """Computes the constraint rows of a state into `data.work.rows` and counts those in use.
+
+    Needs positions, velocities, contacts and tendons. Counts are the C engine's: a pyramid has `2 (dim - 1)` rows.
+    Contacts in use get their first row in `efc_force` as `efc_address`.
+    """
+    layout = row_layout(model)
+    counts: dict[str, Array] = {name: jnp.zeros((1,), int) for name in ("ne", "nf", "nl")}
+    blocks = []
+    for name, build in _BLOCKS:
+        found = build(model, data, layout)
+        if found is not None:
+            blocks.append(found[0])
+            counts[name] = counts[name] + jnp.sum(found[1], axis=0)
+    contacts = []
+    nefc = counts["ne"] + counts["nf"] + counts["nl"]
+    address = [jnp.full_like(data.contact.efc_address[:0], -1)]
+    for block in layout.contacts:
+        group = block.group
+        found = contact_rows(model, data, group)
+        contacts.append(found[0])
+        nefc = nefc + block.rows * jnp.sum(found[1], axis=0)
+        first = jnp.asarray(block.address + block.rows * np.arange(group.count), address[0].dtype)[:, None]
+        address.append(jnp.where(found[1], first, -1))
+    rows = Rows(scalar=tuple(blocks), contacts=tuple(contacts))
+    return data.replace(
+        work=data.work.replace(rows=rows),
+        contact=data.contact.replace(efc_address=_concatenate(address)),
+        nefc=nefc,
+        **counts,
+    )
+
+
+def _concatenate(parts: list[Array]) -> Array:
+    """Concatenation along the first axis of arrays of different widths."""
+    width = max(x.shape[-1] for x in parts)
+    return jnp.concatenate([jnp.broadcast_to(x, (*x.shape[:-1], width)) for x in parts])

@@ -1,0 +1,88 @@
+"""The solver stage: from constraint rows to acceleration and constraint forces. Native layout."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsim.data import Data
+from jaxsim.enums import DisableBit
+from jaxsim.model import Model
+from jaxsim.results import Warning
+from jaxsim.solver import cone, linalg
+from jaxsim.solver.adjoint import optimum
+from jaxsim.solver.assembly import Problem, forces, gradient, multiply
+from jaxsim.solver.jacobian import Rows, apply_transpose, residuals
+from jaxsim.solver.newton import Solution, minimise
+
+__all__ = ["solve"]
+
+_ROUND_OFF = 100
+"""Gradients this many times the rounding error of their terms count as zero."""
+
+
+def solve(model: Model, data: Data) -> Data:
+    """Computes qacc, qfrc_constraint and efc_force, the solver's statistics and its warning.
+
+    Needs M, qfrc_smooth, qacc_smooth and `data.work.rows`. Where `data.work.solution` is given, it is taken as the
+    solution and nothing is iterated. Derivatives are those of the optimum; the warm start has none.
+    """
+    rows: Rows = data.work.rows
+    if not rows.scalar and not rows.contacts:
+        return _unconstrained(data)
+    structure = linalg.tree_structure(model.dof_parentid)
+    problem = Problem(M=linalg.dense_from_tree(structure, data.M), force=data.qfrc_smooth, rows=rows)
+    found = data.work.solution
+    statistics = {}
+    if found is None:
+        guess = None if model.opt.disableflags & DisableBit.WARMSTART else data.qacc_warmstart
+        solution = minimise(*lax.stop_gradient((model, problem, data.qacc_smooth, guess)))
+        found = solution.x
+        statistics = _statistics(model, data, lax.stop_gradient(problem), solution)
+    qacc = optimum(problem, lax.stop_gradient(found))
+    r = residuals(rows, qacc)
+    f = forces(rows, r)
+    by_row = [*f.scalar]
+    by_row += [cone.row_forces(group, x) for group, x in zip(rows.contacts, r.contacts, strict=True)]
+    return data.replace(
+        qacc=qacc,
+        qfrc_constraint=apply_transpose(rows, f, qacc),
+        efc_force=_concatenate(by_row, qacc.shape[-1]),
+        **statistics,
+    )
+
+
+def _unconstrained(data: Data) -> Data:
+    """Without rows the smooth acceleration is the acceleration."""
+    zero = jnp.zeros((1,), data.qacc_smooth.dtype)
+    return data.replace(
+        qacc=data.qacc_smooth,
+        qfrc_constraint=jnp.zeros_like(data.qacc_smooth),
+        efc_force=jnp.zeros((0, data.qacc_smooth.shape[-1]), data.qacc_smooth.dtype),
+        solver_niter=zero.astype(int),
+        solver_gradient=zero,
+    )
+
+
+def _statistics(model: Model, data: Data, problem: Problem, solution: Solution) -> dict[str, Array]:
+    """Iterations, scaled gradient, and the warning if iterations ran out before the gradient was small."""
+    scale = 1 / (model.stat.meaninertia * max(1, model.nv))
+    x = solution.x
+    inertial = multiply(problem, x)
+    g = scale * _norm(gradient(problem, inertial, residuals(problem.rows, x)))
+    epsilon = float(jnp.finfo(g.dtype).eps)
+    round_off = _ROUND_OFF * epsilon * scale * (_norm(inertial) + _norm(problem.force))
+    failed = ~solution.converged & (g > jnp.maximum(model.opt.tolerance, round_off))
+    return {
+        "solver_niter": solution.iterations,
+        "solver_gradient": g,
+        "warning": data.warning | jnp.where(failed, int(Warning.NOT_CONVERGED), 0).astype(data.warning.dtype),
+    }
+
+
+def _norm(x: Array) -> Array:
+    return jnp.sqrt(jnp.sum(x * x, axis=0))
+
+
+def _concatenate(parts: list[Array], width: int) -> Array:
+    return jnp.concatenate([jnp.broadcast_to(x, (*x.shape[:-1], width)) for x in parts])
