@@ -125,9 +125,9 @@ def integrate(q: Array, omega: Array, dt: Array) -> Array:
 
 def logarithm(q: Array) -> Array:
     """Rotation vector (..., 3, W), rad, of unit quaternions: the shortest, of length at most pi."""
-    w = q[..., :1, :]
+    w = lax.slice_in_dim(q, 0, 1, axis=-2)
     sign = jnp.where(w < 0, -1, 1).astype(q.dtype)
-    w, v = w * sign, q[..., 1:, :] * sign
+    w, v = w * sign, lax.slice_in_dim(q, 1, 4, axis=-2) * sign
     s = jnp.sum(v * v, axis=-2, keepdims=True)
     small = s < 1e-3 * w * w
     t = jnp.where(small, s, 0) / jnp.where(small, w * w, 1)

@@ -9,7 +9,7 @@ chapter 2.
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 from jaxsim.math.quaternion import components
 
@@ -52,25 +52,25 @@ def _cross(a: tuple[Array, ...], b: tuple[Array, ...]) -> list[Array]:
 
 def matvec(m: Array, v: Array) -> Array:
     """Matrices (..., n, 3, W) times vectors (..., 3, W)."""
-    return (
-        m[..., :, 0, :] * v[..., 0:1, :] + m[..., :, 1, :] * v[..., 1:2, :] + m[..., :, 2, :] * v[..., 2:3, :]
-    )
+    return _sum3([_at(m, k, -2) * jnp.expand_dims(x, -2) for k, x in enumerate(components(v))])
 
 
 def matvec_transposed(m: Array, v: Array) -> Array:
     """Transposed matrices (..., 3, n, W) times vectors (..., 3, W)."""
-    return (
-        m[..., 0, :, :] * v[..., 0:1, :] + m[..., 1, :, :] * v[..., 1:2, :] + m[..., 2, :, :] * v[..., 2:3, :]
-    )
+    return _sum3([_at(m, k, -3) * jnp.expand_dims(x, -2) for k, x in enumerate(components(v))])
 
 
 def matmul(a: Array, b: Array) -> Array:
     """Products of 3x3 matrices (..., 3, 3, W)."""
-    return (
-        a[..., :, 0:1, :] * b[..., 0:1, :, :]
-        + a[..., :, 1:2, :] * b[..., 1:2, :, :]
-        + a[..., :, 2:3, :] * b[..., 2:3, :, :]
-    )
+    return _sum3([jnp.expand_dims(_at(a, k, -2), -2) * jnp.expand_dims(_at(b, k, -3), -3) for k in range(3)])
+
+
+def _at(x: Array, i: int, axis: int) -> Array:
+    return lax.index_in_dim(x, i, axis, keepdims=False)
+
+
+def _sum3(x: list[Array]) -> Array:
+    return x[0] + x[1] + x[2]
 
 
 def inertia_about(inertia: Array, rotation: Array, offset: Array, mass: Array) -> Array:
@@ -86,7 +86,7 @@ def inertia_about(inertia: Array, rotation: Array, offset: Array, mass: Array) -
       xx, yy, zz, xy, xz, yz of the rotational inertia about the point, kg m^2; mass * offset, kg m; mass.
     """
     x, y, z = components(offset)
-    r = [components(rotation[..., i, :, :]) for i in range(3)]
+    r = [components(_at(rotation, i, -3)) for i in range(3)]
     p = components(inertia)
 
     def about_com(i: int, j: int) -> Array:

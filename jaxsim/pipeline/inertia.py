@@ -1,0 +1,146 @@
+"""Centres of mass, spatial inertias and motion axes about them, and the joint-space inertia M.
+
+Every spatial quantity of a kinematic tree is expressed in world axes at one point, the centre of mass of the whole
+tree, so composite inertias are plain sums (R. Featherstone, Rigid Body Dynamics Algorithms, section 6.2).
+"""
+
+from __future__ import annotations
+
+import functools
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsim.data import Data
+from jaxsim.enums import JointType, TrnType
+from jaxsim.math import spatial
+from jaxsim.math.rows import add_rows, concat, mask_product, take
+from jaxsim.model import Model
+from jaxsim.pipeline.topology import m_entries, tree
+from jaxsim.pytree import Static
+
+__all__ = ["added_by_actuators", "com_pos", "crb", "root_offset"]
+
+_MIN_MASS = 1e-15
+"""Subtrees lighter than this (kg) have their centre of mass at the body's own."""
+
+
+def root_offset(model: Model, data: Data, points: Array, bodies: np.ndarray) -> Array:
+    """Vectors (n, 3, W) to points of bodies from the centre of mass of their trees."""
+    return points - take(data.subtree_com, model.body_rootid[bodies])
+
+
+def com_pos(model: Model, data: Data) -> Data:
+    """Computes subtree_com, cinert and cdof."""
+    masks = tree(model.static)
+    moment = mask_product(masks.descendants, data.xipos * model.body_mass[:, None])
+    mass = model.body_subtreemass[:, None]
+    heavy = mass >= _MIN_MASS
+    com = jnp.where(heavy, moment / jnp.where(heavy, mass, 1), data.xipos)
+    data = data.replace(subtree_com=lax.optimization_barrier(com))
+    offset = root_offset(model, data, data.xipos, np.arange(model.nbody))
+    cinert = spatial.inertia_about(model.body_inertia, data.ximat, offset, model.body_mass)
+    is_body = np.ones((model.nbody, 1, 1))
+    is_body[0] = 0
+    cinert = cinert * jnp.asarray(is_body, cinert.dtype)
+    cdof = _motion_axes(model, data)
+    cinert, cdof = lax.optimization_barrier((cinert, cdof))
+    return data.replace(cinert=cinert, cdof=cdof)
+
+
+@functools.lru_cache(maxsize=64)
+def _axis_rows(static: Static) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where the axis of each dof is found, which are rotations, and the bodies whose own axes are used.
+
+    Axes are looked up in the list of joint axes, then three columns of the rotation of every listed body, then the
+    three world axes.
+    """
+    ball = [j for j in range(static.njnt) if static.jnt_type[j] in (JointType.FREE, JointType.BALL)]
+    source, rotation = np.zeros(static.nv, int), np.ones(static.nv)
+    for j in range(static.njnt):
+        kind, d = JointType(static.jnt_type[j]), static.jnt_dofadr[j]
+        if kind == JointType.FREE:
+            source[d : d + 3] = static.njnt + 3 * len(ball) + np.arange(3)
+            rotation[d : d + 3] = 0
+            d = d + 3
+        if kind in (JointType.FREE, JointType.BALL):
+            source[d : d + 3] = static.njnt + 3 * ball.index(j) + np.arange(3)
+        else:
+            source[d] = j
+            rotation[d] = kind == JointType.HINGE
+    return source, rotation, static.jnt_bodyid[np.array(ball, int)]
+
+
+def _motion_axes(model: Model, data: Data) -> Array:
+    """cdof (nv, 6, W): for a rotation (k, k x r), r from the anchor to the tree's centre of mass; else (0, k)."""
+    if not model.nv:
+        return data.cdof
+    source, rotation, bodies = _axis_rows(model.static)
+    parts = [data.xaxis]
+    if len(bodies):
+        columns = jnp.swapaxes(take(data.xmat, bodies), 1, 2)
+        parts.append(columns.reshape(3 * len(bodies), 3, columns.shape[-1]))
+    if (rotation == 0).any():
+        parts.append(jnp.eye(3, dtype=data.xaxis.dtype)[:, :, None])
+    axis = take(concat(parts), source)
+    anchor = take(data.xanchor, model.dof_jntid)
+    arm = -root_offset(model, data, anchor, model.dof_bodyid)
+    turns = jnp.asarray(rotation[:, None, None], axis.dtype)
+    return concat([axis * turns, turns * spatial.cross(axis, arm) + (1 - turns) * axis], axis=1)
+
+
+def crb(model: Model, data: Data) -> Data:
+    """Computes M and `work.crb` by the composite rigid body algorithm, with armatures."""
+    if not model.nv:
+        return data
+    masks = tree(model.static)
+    below = masks.descendants.copy()
+    below[0] = 0
+    composite = lax.optimization_barrier(mask_product(below, data.cinert))
+    momentum = spatial.mul_inertia(take(composite, model.dof_bodyid), data.cdof)
+    momentum = lax.optimization_barrier(momentum)
+    rows, cols = m_entries(model.static)
+    entries = spatial.dot(take(data.cdof, cols), take(momentum, rows))
+    armature = model.dof_armature + added_by_actuators(model, model.actuator_armature)
+    diagonal = np.flatnonzero(rows == cols)
+    entries = entries + add_rows(armature, diagonal, len(rows))
+    if model.ntendon and data.work.ten_J is not None:
+        J, tendon_armature = data.work.ten_J, model.tendon_armature
+        tendon_armature = tendon_armature + added_by_actuators(model, model.actuator_armature, to_tendons=True)
+        columns = jnp.moveaxis(J, 1, 0)
+        products = take(columns, rows) * take(columns, cols) * tendon_armature
+        entries = entries + jnp.sum(products, axis=1)
+    entries = lax.optimization_barrier(entries)
+    return data.replace(M=entries, work=data.work.replace(crb=composite))
+
+
+@functools.lru_cache(maxsize=64)
+def _receivers(static: Static, to_tendons: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(actuator, dof or tendon) pairs: which actuator adds its damping and armature to what."""
+    pairs = []
+    for i in range(static.nactuator):
+        kind, target = static.actuator_trntype[i], int(static.actuator_trnid[i, 0])
+        if to_tendons and kind == TrnType.TENDON:
+            chosen, receivers = static.tendon_actuatorid[target], [target]
+        elif not to_tendons and kind in (TrnType.JOINT, TrnType.JOINTINPARENT):
+            first = int(static.jnt_dofadr[target])
+            chosen = static.jnt_actuatorid[target]
+            receivers = list(range(first, first + JointType(static.jnt_type[target]).nv))
+        else:
+            continue
+        if chosen == i or chosen < -1:
+            pairs += [(i, r) for r in receivers]
+    table = np.array(pairs, int).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+def added_by_actuators(model: Model, values: Array, to_tendons: bool = False) -> Array:
+    """What actuators add to their dofs or tendons: `values` (nactuator, ..., W) times gear squared, summed."""
+    actuators, receivers = _receivers(model.static, to_tendons)
+    n = model.ntendon if to_tendons else model.nv
+    if not len(actuators):
+        return jnp.zeros((n, *values.shape[1:-1], 1), values.dtype)
+    gear = take(model.actuator_gear[:, 0], model.actuator_outadr[actuators])
+    gear = gear.reshape(len(actuators), *(1,) * (values.ndim - 2), -1)
+    return add_rows(take(values, actuators) * gear * gear, receivers, n)

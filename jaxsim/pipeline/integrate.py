@@ -1,0 +1,114 @@
+"""Integration of positions, activations and time; Euler with implicit joint damping."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsim.data import Data
+from jaxsim.enums import DisableBit, JointType
+from jaxsim.math import quaternion as quat
+from jaxsim.math.rows import add_rows, concat, take
+from jaxsim.model import Model
+from jaxsim.pipeline.actuation import actuator_disabled, next_activation, wrap_activations
+from jaxsim.pipeline.passive import damping_slope
+from jaxsim.pipeline.topology import m_entries
+from jaxsim.solver import linalg
+
+__all__ = ["advance", "difference_pos", "euler", "integrate_pos"]
+
+
+def _segments(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Addresses of scalar coordinates and of quaternions: (qpos, dof) of the former, (qpos, dof) of the latter."""
+    scalar_q, scalar_v, quat_q, quat_v = [], [], [], []
+    for j in range(model.njnt):
+        q, v, kind = int(model.jnt_qposadr[j]), int(model.jnt_dofadr[j]), model.jnt_type[j]
+        if kind == JointType.FREE:
+            scalar_q += [q, q + 1, q + 2]
+            scalar_v += [v, v + 1, v + 2]
+            q, v = q + 3, v + 3
+        if kind in (JointType.FREE, JointType.BALL):
+            quat_q.append(q)
+            quat_v.append(v)
+        else:
+            scalar_q.append(q)
+            scalar_v.append(v)
+    return tuple(np.array(x, int) for x in (scalar_q, scalar_v, quat_q, quat_v))  # pyright: ignore
+
+
+def _blocks(x: Array, start: np.ndarray, size: int) -> Array:
+    rows = take(x, (start[:, None] + np.arange(size)).reshape(-1))
+    return rows.reshape(len(start), size, x.shape[-1])
+
+
+def integrate_pos(model: Model, qpos: Array, qvel: Array, dt: Array) -> Array:
+    """Positions (nq, W) after `dt` (W or 1,), s, at constant velocity qvel (nv, W)."""
+    scalar_q, scalar_v, quat_q, quat_v = _segments(model)
+    parts, index = [], []
+    if len(scalar_q):
+        parts.append(take(qpos, scalar_q) + take(qvel, scalar_v) * dt)
+        index.append(scalar_q)
+    if len(quat_q):
+        turned = quat.integrate(_blocks(qpos, quat_q, 4), _blocks(qvel, quat_v, 3), dt)
+        parts.append(turned.reshape(-1, turned.shape[-1]))
+        index.append((quat_q[:, None] + np.arange(4)).reshape(-1))
+    return take(concat(parts), np.argsort(np.concatenate(index))) if parts else qpos
+
+
+def difference_pos(model: Model, start: Array, end: Array, dt: Array) -> Array:
+    """The constant velocity (nv, W) that takes positions `start` to `end` (nq, W) in `dt`, s."""
+    scalar_q, scalar_v, quat_q, quat_v = _segments(model)
+    parts, index = [], []
+    if len(scalar_q):
+        parts.append(take(end, scalar_q) - take(start, scalar_q))
+        index.append(scalar_v)
+    if len(quat_q):
+        turned = quat.subtract(_blocks(end, quat_q, 4), _blocks(start, quat_q, 4))
+        parts.append(turned.reshape(-1, turned.shape[-1]))
+        index.append((quat_v[:, None] + np.arange(3)).reshape(-1))
+    if not parts:
+        return jnp.zeros((0, start.shape[-1]), start.dtype)
+    return take(concat(parts), np.argsort(np.concatenate(index))) / dt
+
+
+def advance(model: Model, data: Data, act_dot: Array, qacc: Array, qvel: Array | None = None) -> Data:
+    """Advances activations, velocity, position and time by one timestep; `qacc` of the data is the next warm start.
+
+    Args:
+      model: the model.
+      data: after `forward`.
+      act_dot: derivatives of activations (na, W).
+      qacc: acceleration (nv, W).
+      qvel: velocity for the positions (nv, W); none: the new velocity (semi-implicit).
+    """
+    h = model.opt.timestep
+    if model.na and not model.opt.disableflags & DisableBit.ACTUATION:
+        off = actuator_disabled(model)
+        owner = np.zeros(model.na, int)
+        for i in np.flatnonzero(model.actuator_actnum):
+            owner[model.actuator_actadr[i] :][: model.actuator_actnum[i]] = i
+        if off.any():
+            act_dot = jnp.where(jnp.asarray(off[owner][:, None]), 0, act_dot)
+        act = wrap_activations(model, data, next_activation(model, data, act_dot))
+        data = data.replace(act=act)
+    velocity = data.qvel + h * qacc
+    position = integrate_pos(model, data.qpos, velocity if qvel is None else qvel, h)
+    return data.replace(qvel=velocity, qpos=position, time=data.time + h, qacc_warmstart=data.qacc)
+
+
+def euler(model: Model, data: Data) -> Data:
+    """Semi-implicit Euler; joint damping is implicit in velocity unless switched off.
+
+    The damped acceleration solves (M + h B) a = qfrc_smooth + qfrc_constraint, with B the slopes of the dof dampers
+    (computation chapter, numerical integration).
+    """
+    qacc = data.qacc
+    if model.nv and not model.opt.disableflags & (DisableBit.EULERDAMP | DisableBit.DAMPER):
+        structure = linalg.tree_structure(model.dof_parentid)
+        rows, cols = m_entries(model.static)
+        slope = model.opt.timestep * damping_slope(model, data)
+        damped = data.M + add_rows(slope, np.flatnonzero(rows == cols), len(rows))
+        factor = linalg.factor_tree(structure, damped)
+        qacc = linalg.solve_tree(structure, factor, data.qfrc_smooth + data.qfrc_constraint)
+    return advance(model, data, data.act_dot, qacc)

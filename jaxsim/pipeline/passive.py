@@ -1,0 +1,157 @@
+"""Passive forces: springs, dampers and gravity compensation of joints, bodies and tendons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsim.data import Data
+from jaxsim.enums import DisableBit, JointType
+from jaxsim.math import quaternion as quat
+from jaxsim.math import safe, spatial
+from jaxsim.math.rows import add_rows, concat, mask_product, take
+from jaxsim.model import Model
+from jaxsim.pipeline.inertia import added_by_actuators, root_offset
+from jaxsim.pipeline.topology import tree
+
+__all__ = ["damping_slope", "passive", "polynomial", "spring_stretch"]
+
+
+def polynomial(linear: Array, poly: Array, x: Array) -> Array:
+    """Coefficient `linear + poly[0] x + poly[1] x^2 + ...` (n, W) of a force proportional to x.
+
+    Args:
+      linear: (n, W).
+      poly: (n, order, W).
+      x: (n, W); give |x| for a force that is odd in x.
+    """
+    total, power = linear, x
+    for k in range(poly.shape[1]):
+        total = total + poly[:, k] * power
+        power = power * x
+    return total
+
+
+def passive(model: Model, data: Data) -> Data:
+    """Computes qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_fluid (zero) and their sum qfrc_passive."""
+    off = model.opt.disableflags
+    zero = jnp.zeros((model.nv, 1), data.qvel.dtype)
+    spring = damper = gravcomp = zero
+    if model.nv and off & (DisableBit.SPRING | DisableBit.DAMPER) != DisableBit.SPRING | DisableBit.DAMPER:
+        if not off & DisableBit.SPRING:
+            spring = _joint_springs(model, data) + _tendon_springs(model, data)
+        if not off & DisableBit.DAMPER:
+            damper = _joint_dampers(model, data) + _tendon_dampers(model, data)
+        if not off & DisableBit.GRAVITY:
+            gravcomp = _gravity_compensation(model, data)
+    by_actuator = jnp.asarray(model.jnt_actgravcomp[model.dof_jntid].astype(bool)[:, None])
+    total = spring + damper + jnp.where(by_actuator, 0, gravcomp)
+    return data.replace(
+        qfrc_spring=spring, qfrc_damper=damper, qfrc_gravcomp=gravcomp, qfrc_fluid=zero, qfrc_passive=total
+    )
+
+
+def spring_stretch(model: Model, data: Data) -> list[tuple[np.ndarray, np.ndarray, Array]]:
+    """Displacements from qpos_spring, one per spring.
+
+    Returns:
+      (joints, dofs, x): x (n, W) with `dofs` (n) for slides and hinges; x (n, 3, W) with `dofs` (n, 3) for the
+      translation of free joints, m, and for rotation vectors of ball and free joints, rad.
+    """
+    found: list[tuple[np.ndarray, np.ndarray, Array]] = []
+    three = np.arange(3)
+    scalar = np.flatnonzero(model.jnt_type >= JointType.SLIDE)
+    if len(scalar):
+        adr = model.jnt_qposadr[scalar]
+        found.append((scalar, model.jnt_dofadr[scalar], take(data.qpos, adr) - take(model.qpos_spring, adr)))
+    free = np.flatnonzero(model.jnt_type == JointType.FREE)
+    if len(free):
+        adr = (model.jnt_qposadr[free, None] + three).reshape(-1)
+        x = take(data.qpos, adr) - take(model.qpos_spring, adr)
+        found.append((free, model.jnt_dofadr[free, None] + three, x.reshape(len(free), 3, -1)))
+    ball = np.flatnonzero(model.jnt_type <= JointType.BALL)
+    if len(ball):
+        shift = np.where(model.jnt_type[ball] == JointType.FREE, 3, 0)
+        adr = (model.jnt_qposadr[ball, None] + shift[:, None] + np.arange(4)).reshape(-1)
+        now = quat.normalize(take(data.qpos, adr).reshape(len(ball), 4, -1))
+        rest = take(model.qpos_spring, adr).reshape(len(ball), 4, -1)
+        x = quat.subtract(now, rest)
+        found.append((ball, model.jnt_dofadr[ball, None] + shift[:, None] + three, x))
+    return found
+
+
+def _joint_springs(model: Model, data: Data) -> Array:
+    forces, dofs = [], []
+    for joints, index, x in spring_stretch(model, data):
+        linear, poly = take(model.jnt_stiffness, joints), take(model.jnt_stiffnesspoly, joints)
+        if x.ndim == 2:
+            forces.append(-x * polynomial(linear, poly, x))
+        else:
+            f = -x * polynomial(linear, poly, safe.norm(x))[:, None]
+            forces.append(f.reshape(-1, f.shape[-1]))
+        dofs.append(index.reshape(-1))
+    order = np.argsort(np.concatenate(dofs))
+    return take(concat(forces), order)
+
+
+def damping_coefficients(model: Model) -> tuple[Array, Array]:
+    """Linear (nv, W) and polynomial (nv, order, W) damping of dofs, with what actuators add."""
+    linear = model.dof_damping + added_by_actuators(model, model.actuator_damping)
+    return linear, model.dof_dampingpoly + added_by_actuators(model, model.actuator_dampingpoly)
+
+
+def damping_slope(model: Model, data: Data) -> Array:
+    """Derivative (nv, W) of minus the dof damper force with respect to velocity."""
+    linear, poly = damping_coefficients(model)
+    orders = jnp.asarray(np.arange(2, 2 + poly.shape[1])[None, :, None], poly.dtype)
+    return polynomial(linear, poly * orders, jnp.abs(data.qvel))
+
+
+def _joint_dampers(model: Model, data: Data) -> Array:
+    linear, poly = damping_coefficients(model)
+    return -data.qvel * polynomial(linear, poly, jnp.abs(data.qvel))
+
+
+def tendon_stretch(model: Model, data: Data) -> Array:
+    """How far tendons are beyond the range of their relaxed lengths (ntendon, W), m."""
+    lower, upper = model.tendon_lengthspring[:, 0], model.tendon_lengthspring[:, 1]
+    return jnp.maximum(data.ten_length - upper, 0) + jnp.minimum(data.ten_length - lower, 0)
+
+
+def _pull(data: Data, force: Array) -> Array:
+    """Generalized force (nv, W) of tendon forces (ntendon, W)."""
+    return jnp.sum(data.work.ten_J * force[:, None], axis=0)
+
+
+def _tendon_springs(model: Model, data: Data) -> Any:
+    if not model.ntendon:
+        return 0
+    x = tendon_stretch(model, data)
+    return _pull(data, -x * polynomial(model.tendon_stiffness, model.tendon_stiffnesspoly, x))
+
+
+def _tendon_dampers(model: Model, data: Data) -> Any:
+    if not model.ntendon:
+        return 0
+    v = data.ten_velocity
+    linear = model.tendon_damping + added_by_actuators(model, model.actuator_damping, to_tendons=True)
+    poly = model.tendon_dampingpoly + added_by_actuators(model, model.actuator_dampingpoly, to_tendons=True)
+    return _pull(data, -v * polynomial(linear, poly, jnp.abs(v)))
+
+
+def _gravity_compensation(model: Model, data: Data) -> Array:
+    """Force of lifting each body by `gravcomp` times its weight, at its centre of mass.
+
+    The weights are constant and the torques need only the first moments, so three sums per dof suffice.
+    """
+    weight = (model.body_mass * model.body_gravcomp)[:, None]
+    arm = root_offset(model, data, data.xipos, np.arange(model.nbody))
+    carried = tree(model.static).carried
+    moment = mask_product(carried, weight * arm)
+    lift = -model.opt.gravity[None]
+    force = mask_product(carried, weight) * lift
+    torque = spatial.cross(moment, lift)
+    return spatial.dot(data.cdof, concat([torque, force], axis=1))

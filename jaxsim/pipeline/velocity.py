@@ -1,0 +1,126 @@
+"""Velocities of bodies and motion axes, bias forces and, after the solver, accelerations and interaction forces.
+
+Recursive Newton-Euler in world axes about the tree's centre of mass, with sums over ancestors and descendants in place
+of its two passes (R. Featherstone, Rigid Body Dynamics Algorithms, section 5.3).
+"""
+
+from __future__ import annotations
+
+import functools
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsim.data import Data
+from jaxsim.enums import DisableBit
+from jaxsim.math import spatial
+from jaxsim.math.rows import concat, mask_product, take
+from jaxsim.model import Model
+from jaxsim.pipeline.inertia import root_offset
+from jaxsim.pipeline.topology import tree
+from jaxsim.pytree import Static
+
+__all__ = ["apply_wrenches", "com_vel", "rne", "rne_postconstraint", "subtree_vel"]
+
+
+@functools.lru_cache(maxsize=64)
+def _paths(static: Static) -> np.ndarray:
+    masks = tree(static)
+    return np.concatenate([masks.path, masks.before])
+
+
+def com_vel(model: Model, data: Data) -> Data:
+    """Computes cvel and cdof_dot."""
+    if not model.nv:
+        return data
+    motion = lax.optimization_barrier(data.cdof * data.qvel[:, None])
+    sums = lax.optimization_barrier(mask_product(_paths(model.static), motion))
+    cvel = lax.slice_in_dim(sums, 0, model.nbody)
+    cdof_dot = spatial.cross_motion(lax.slice_in_dim(sums, model.nbody, model.nbody + model.nv), data.cdof)
+    cvel, cdof_dot = lax.optimization_barrier((cvel, cdof_dot))
+    return data.replace(cvel=cvel, cdof_dot=cdof_dot)
+
+
+def _gravity(model: Model) -> Array:
+    """Acceleration of the world frame (6, W) that stands for gravity."""
+    g = model.opt.gravity
+    if model.opt.disableflags & DisableBit.GRAVITY:
+        g = jnp.zeros_like(g)
+    return jnp.concatenate([jnp.zeros_like(g), -g])
+
+
+def _wrenches_of_motion(data: Data, cacc: Array) -> Array:
+    """Forces (nbody, 6, W) that the bodies' motion requires: I a + v x* I v."""
+    momentum = lax.optimization_barrier(spatial.mul_inertia(data.cinert, data.cvel))
+    return spatial.mul_inertia(data.cinert, cacc) + spatial.cross_force(data.cvel, momentum)
+
+
+def _project(model: Model, data: Data, wrenches: Array) -> Array:
+    """Generalized force (nv, W) of wrenches on bodies about the centres of mass of their trees."""
+    carried = lax.optimization_barrier(mask_product(tree(model.static).carried, wrenches))
+    return spatial.dot(data.cdof, carried)
+
+
+def rne(model: Model, data: Data) -> Data:
+    """Computes qfrc_bias: Coriolis, centrifugal and gravitational forces."""
+    if not model.nv:
+        return data
+    cacc = mask_product(tree(model.static).path, data.cdof_dot * data.qvel[:, None]) + _gravity(model)
+    wrenches = _wrenches_of_motion(data, lax.optimization_barrier(cacc))
+    return data.replace(qfrc_bias=lax.optimization_barrier(_project(model, data, wrenches)))
+
+
+def apply_wrenches(model: Model, data: Data, force: Array, torque: Array, points: Array) -> Array:
+    """Generalized force (nv, W) of forces and torques (nbody, 3, W) applied to bodies at points, world axes."""
+    arm = root_offset(model, data, points, np.arange(model.nbody))
+    return _project(model, data, concat([torque + spatial.cross(arm, force), force], axis=1))
+
+
+def rne_postconstraint(model: Model, data: Data, contact_wrenches: Array | None = None) -> Data:
+    """Computes cacc, cfrc_ext and cfrc_int from `qacc`.
+
+    Args:
+      model: the model.
+      data: after the solver.
+      contact_wrenches: forces of contacts and equality constraints on bodies (nbody, 6, W), torque first, about
+        the centres of mass of the trees; none: no such constraint.
+    """
+    arm = root_offset(model, data, data.xipos, np.arange(model.nbody))
+    force, torque = data.xfrc_applied[:, :3], data.xfrc_applied[:, 3:]
+    external = concat([torque + spatial.cross(arm, force), force], axis=1)
+    if contact_wrenches is not None:
+        external = external + contact_wrenches
+    is_body = np.ones((model.nbody, 1, 1))
+    is_body[0] = 0
+    external = external * jnp.asarray(is_body, external.dtype)
+    cacc = jnp.broadcast_to(_gravity(model), (model.nbody, 6, model.opt.gravity.shape[-1]))
+    if model.nv:
+        rate = data.cdof_dot * data.qvel[:, None] + data.cdof * data.qacc[:, None]
+        cacc = cacc + mask_product(tree(model.static).path, rate)
+    wrenches = _wrenches_of_motion(data, cacc) - external
+    cfrc_int = mask_product(tree(model.static).descendants, wrenches)
+    return data.replace(cacc=cacc, cfrc_ext=external, cfrc_int=cfrc_int)
+
+
+def subtree_vel(model: Model, data: Data) -> Data:
+    """Computes subtree_linvel and subtree_angmom, the latter about each subtree's centre of mass."""
+    masks = tree(model.static)
+    arm = root_offset(model, data, data.xipos, np.arange(model.nbody))
+    velocity = spatial.shift_motion(data.cvel, arm)
+    angular, linear = velocity[:, :3], velocity[:, 3:]
+    momentum = model.body_mass[:, None] * linear
+    own = spatial.matvec_transposed(data.ximat, angular) * model.body_inertia
+    spin = spatial.matvec(data.ximat, own)
+    total = mask_product(masks.descendants, momentum)
+    linvel = total / jnp.maximum(model.body_subtreemass, 1e-15)[:, None]
+    about_root = spin + spatial.cross(arm, momentum)
+    about_root = mask_product(masks.descendants, about_root)
+    moved = root_offset(model, data, data.subtree_com, np.arange(model.nbody))
+    angmom = about_root - spatial.cross(moved, total)
+    roots = np.flatnonzero((model.body_parentid == 0) & (np.arange(model.nbody) > 0))
+    if len(roots):
+        apart = take(data.subtree_com, roots) - data.subtree_com[:1]
+        orbital = jnp.sum(spatial.cross(apart, take(total, roots)), axis=0, keepdims=True)
+        angmom = concat([angmom[:1] + orbital, angmom[1:]])
+    return data.replace(subtree_linvel=linvel, subtree_angmom=angmom)
