@@ -1,19 +1,236 @@
-"""Equality rows (Computation chapter, "Equality"). Native layout."""
+"""Equality rows (Computation chapter, "Equality"). Native layout.
+
+Connect and weld hold a point of body 1 on a point of body 2; a weld also holds orientations together, by the vector
+part of `conj(q2) q1`. Their references subtract the acceleration of the error at constant velocity, `Jdot v`.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
+from jaxsim.enums import EqType, ObjType
+from jaxsim.math import quaternion, safe
+from jaxsim.math.rows import concat, mask_product, take
+from jaxsim.math.spatial import cross, dot, matvec
 from jaxsim.model import Model
+from jaxsim.pipeline.topology import tree
+from jaxsim.solver.impedance import Impedance, impedance, regularisation
 from jaxsim.solver.jacobian import ScalarRows
 from jaxsim.solver.layout import RowLayout
 
-__all__ = ["equality_rows"]
+__all__ = ["attachments", "joint_equalities", "tendon_equalities"]
+
+Block = tuple[ScalarRows, Array]
 
 
-def equality_rows(model: Model, data: Data, layout: RowLayout) -> tuple[ScalarRows, Array] | None:
-    """Rows of all equality constraints, and which of them are in use."""
-    if not layout.n_equality:
+class _Error(NamedTuple):
+    """What should be zero, k rows.
+
+    Attributes:
+      value: `(k, W)`.
+      J: `(k, nv, W)`.
+      bias: Jdot v, `(k, W)`.
+      inverse_inertia: approximate diagonal of J M^-1 J^T, `(k, W)`.
+    """
+
+    value: Array
+    J: Array
+    bias: Array
+    inverse_inertia: Array
+
+
+class _Side(NamedTuple):
+    """One end of each attachment, a frame fixed in a body. Native layout, world frame.
+
+    Attributes:
+      point: origin, `(n, 3, W)`.
+      quat: orientation, `(n, 4, W)`.
+      J: Jacobians of translation and rotation, each `(n, 3, nv, W)`.
+      bias: accelerations of the two at constant velocity, each `(n, 3, W)`.
+      omega: angular velocity, `(n, 3, W)`.
+      inverse_inertia: of translation and rotation, each `(n, W)`.
+    """
+
+    point: Array
+    quat: Array
+    J: tuple[Array, Array]
+    bias: tuple[Array, Array]
+    omega: Array
+    inverse_inertia: tuple[Array, Array]
+
+
+def attachments(model: Model, data: Data, layout: RowLayout) -> Block | None:
+    """Connects and welds: positions of all, then orientations of the welds."""
+    ids = layout.attached
+    if not len(ids):
         return None
-    raise NotImplementedError
+    first, second = _side(model, data, ids, 0), _side(model, data, ids, 1)
+    errors = [_position_error(first, second)]
+    size = jnp.sum(errors[0].value.reshape(len(ids), 3, -1) ** 2, axis=1)
+    n_weld = len(layout.welded)
+    if n_weld:
+        scale = model.eq_data[layout.welded, 10]
+        errors.append(_orientation_error(first, second, n_weld, scale))
+        turned = jnp.sum(errors[1].value.reshape(n_weld, 3, -1) ** 2, axis=1)
+        size = concat([size[:-n_weld], size[-n_weld:] + turned])
+    error = _Error(*(concat(parts) for parts in zip(*errors, strict=True)))
+    owner = np.concatenate([np.repeat(np.arange(len(ids)), 3), np.repeat(np.arange(len(ids))[-n_weld:], 3 * bool(n_weld))])
+    return _rows(model, data, ids[owner], take(safe.sqrt(size), owner), error)
+
+
+def joint_equalities(model: Model, data: Data, layout: RowLayout) -> Block | None:
+    """A polynomial relation between two joint positions, or one joint at a constant."""
+    ids = layout.joint_equality
+    if not len(ids):
+        return None
+    joints = np.stack([model.eq_obj1id[ids], np.maximum(model.eq_obj2id[ids], 0)])
+    address, dof = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
+    paired = (model.eq_obj2id[ids] >= 0)[:, None]
+    position = [data.qpos[a] - model.qpos0[a] for a in address]
+    J = [jnp.asarray(np.eye(model.nv)[d], data.qpos.dtype)[..., None] for d in dof]
+    inertia = [model.dof_invweight0[d] for d in dof]
+    return _relation(model, data, ids, paired, position, J, inertia)
+
+
+def tendon_equalities(model: Model, data: Data, layout: RowLayout) -> Block | None:
+    """A polynomial relation between two tendon lengths, or one length at a constant."""
+    ids = layout.tendon_equality
+    if not len(ids):
+        return None
+    tendons = np.stack([model.eq_obj1id[ids], np.maximum(model.eq_obj2id[ids], 0)])
+    paired = (model.eq_obj2id[ids] >= 0)[:, None]
+    position = [data.ten_length[t] - model.tendon_length0[t] for t in tendons]
+    J = [data.work.ten_J[t] for t in tendons]
+    inertia = [model.tendon_invweight0[t] for t in tendons]
+    return _relation(model, data, ids, paired, position, J, inertia)
+
+
+def _relation(
+    model: Model,
+    data: Data,
+    ids: np.ndarray,
+    paired: np.ndarray,
+    position: list[Array],
+    J: list[Array],
+    inverse_inertia: list[Array],
+) -> Block:
+    """Rows `y - c0 - (c1 x + c2 x^2 + c3 x^3 + c4 x^4)` of positions y and x against their references."""
+    c = [model.eq_data[ids, k] for k in range(5)]
+    y, x = position[0], jnp.where(paired, position[1], 0)
+    value = y - c[0] - x * (c[1] + x * (c[2] + x * (c[3] + x * c[4])))
+    slope = c[1] + x * (2 * c[2] + x * (3 * c[3] + x * 4 * c[4]))
+    error = _Error(
+        value=value,
+        J=J[0] - jnp.where(paired, slope, 0)[:, None] * J[1],
+        bias=jnp.zeros_like(value),
+        inverse_inertia=inverse_inertia[0] + jnp.where(paired, inverse_inertia[1], 0),
+    )
+    return _rows(model, data, ids, value, error)
+
+
+def _rows(model: Model, data: Data, ids: np.ndarray, size: Array, error: _Error) -> Block:
+    """Unbounded rows that drive an error to zero; `ids` and the size of the whole error are by row."""
+    active = take(data.eq_active, ids)
+    constants: Impedance = impedance(model, model.eq_solref[ids], model.eq_solimp[ids], size)
+    R = regularisation(constants.d, error.inverse_inertia)
+    velocity = jnp.sum(error.J * data.qvel, axis=1)
+    aref = -constants.b * velocity - constants.k * constants.d * error.value - error.bias
+    unbounded = jnp.full((len(ids), 1), jnp.inf, aref.dtype)
+    rows = ScalarRows(
+        dof=None,
+        sign=None,
+        J=error.J,
+        D=jnp.where(active, 1 / R, 0),
+        R=R,
+        aref=jnp.where(active, aref, 0),
+        low=-unbounded,
+        high=unbounded,
+    )
+    return rows, active
+
+
+def _side(model: Model, data: Data, ids: np.ndarray, side: int) -> _Side:
+    """The frames of body 1 (`side` 0) or body 2 (`side` 1) of each attachment."""
+    objects = (model.eq_obj2id if side else model.eq_obj1id)[ids]
+    on_site = model.eq_objtype[ids] == ObjType.SITE
+    site = np.where(on_site, objects, 0)
+    body = np.where(on_site, model.site_bodyid[site], objects) if model.nsite else objects
+    # connect: anchor of body 1, of body 2; weld: of body 2, of body 1, then the pose of body 2 in body 1
+    start = 3 * np.where(model.eq_type[ids] == EqType.WELD, 1 - side, side)
+    anchor = model.eq_data[ids[:, None], start[:, None] + np.arange(3)]
+    turn = jnp.asarray(np.eye(4)[np.zeros(len(ids), int)], anchor.dtype)[..., None]
+    if side == 0:
+        turn = jnp.where((model.eq_type[ids] == EqType.WELD)[:, None, None], model.eq_data[ids, 6:10], turn)
+    if model.nsite:
+        anchor = jnp.where(on_site[:, None, None], model.site_pos[site], anchor)
+        turn = jnp.where(on_site[:, None, None], model.site_quat[site], turn)
+
+    moves = tree(model.static).path[body]
+    mask = jnp.asarray(moves, data.cdof.dtype)[:, :, None, None]
+    point = take(data.xpos, body) + matvec(take(data.xmat, body), anchor)
+    centre = take(data.subtree_com, model.body_rootid[body])
+    arm = point - centre
+    axis = mask * data.cdof[None, :, :3]
+    translation = mask * data.cdof[None, :, 3:] + cross(axis, arm[:, None])
+    drift = mask_product(moves, data.cdof_dot * data.qvel[:, None])
+    cvel = take(data.cvel, body)
+    omega = cvel[:, :3]
+    velocity = cvel[:, 3:] + cross(omega, arm)
+    return _Side(
+        point=point,
+        quat=quaternion.mul(take(data.xquat, body), turn),
+        J=(jnp.swapaxes(translation, 1, 2), jnp.swapaxes(axis, 1, 2)),
+        bias=(drift[:, 3:] + cross(drift[:, :3], arm) + cross(omega, velocity), drift[:, :3]),
+        omega=omega,
+        inverse_inertia=(model.body_invweight0[body, 0], model.body_invweight0[body, 1]),
+    )
+
+
+def _flat(x: Array) -> Array:
+    """Joins the first two axes."""
+    return x.reshape(-1, *x.shape[2:])
+
+
+def _position_error(a: _Side, b: _Side) -> _Error:
+    return _Error(
+        value=_flat(a.point - b.point),
+        J=_flat(a.J[0] - b.J[0]),
+        bias=_flat(a.bias[0] - b.bias[0]),
+        inverse_inertia=jnp.repeat(a.inverse_inertia[0] + b.inverse_inertia[0], 3, axis=0),
+    )
+
+
+def _orientation_error(a: _Side, b: _Side, n: int, scale: Array) -> _Error:
+    """Vector part of `conj(qb) qa` times the torque scale, of the last n attachments.
+
+    Its rate is `G (omega_a - omega_b) / 2` with `G w` the vector part of `conj(qb) w qa`.
+    """
+    left, right = quaternion.conjugate(b.quat[-n:]), a.quat[-n:]
+    scale = scale[:, None]
+
+    def turned(w: Array) -> Array:
+        """Vector part of conj(qb) w qa for quaternions w (n, 4, W)."""
+        return quaternion.mul(quaternion.mul(left, w), right)[:, 1:]
+
+    def pure(v: Array) -> Array:
+        return jnp.concatenate([jnp.zeros_like(v[:, :1]), v], axis=1)
+
+    axes = jnp.asarray(np.eye(4)[1:], right.dtype)[:, None, :, None]
+    G = [turned(jnp.broadcast_to(axis, right.shape)) for axis in axes]
+    J = a.J[1][-n:] - b.J[1][-n:]
+    J = 0.5 * scale[:, None] * sum(g[:, :, None] * J[:, k, None] for k, g in enumerate(G))
+    difference = a.omega[-n:] - b.omega[-n:]
+    acceleration = a.bias[1][-n:] - b.bias[1][-n:] + cross(difference, b.omega[-n:])
+    centripetal = -0.5 * dot(difference, difference)[:, None]
+    bias = turned(pure(acceleration)) + centripetal * quaternion.mul(left, right)[:, 1:]
+    return _Error(
+        value=_flat(scale * quaternion.mul(left, right)[:, 1:]),
+        J=_flat(jnp.asarray(J)),
+        bias=_flat(0.5 * scale * bias),
+        inverse_inertia=jnp.repeat(a.inverse_inertia[1][-n:] + b.inverse_inertia[1][-n:], 3, axis=0),
+    )

@@ -19,10 +19,6 @@ from jaxsim.pytree import Static
 
 __all__ = ["ContactBlock", "RowLayout", "row_layout"]
 
-EQUALITY_WIDTH = {EqType.CONNECT: 3, EqType.WELD: 6, EqType.JOINT: 1, EqType.TENDON: 1}
-"""Rows of each equality type that jaxsim computes."""
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class ContactBlock:
     """Rows of the contact slots of one group.
@@ -43,8 +39,10 @@ class RowLayout:
     """Ids of the elements that own the rows, class by class.
 
     Attributes:
-      equality: ids of the equality constraints.
-      equality_rows: first row of each, and the end.
+      attached: connect, then weld constraints; three rows of position each.
+      welded: weld constraints, the last of `attached`; three rows of orientation each.
+      joint_equality: joint constraints.
+      tendon_equality: tendon constraints.
       ball: limited ball joints.
       tendon_friction: tendons (all, or none if friction loss is disabled).
       tendon_limit: limited tendons; a lower row each, then an upper row each.
@@ -55,8 +53,10 @@ class RowLayout:
       size: rows in all.
     """
 
-    equality: np.ndarray
-    equality_rows: np.ndarray
+    attached: np.ndarray
+    welded: np.ndarray
+    joint_equality: np.ndarray
+    tendon_equality: np.ndarray
     ball: np.ndarray
     tendon_friction: np.ndarray
     tendon_limit: np.ndarray
@@ -69,7 +69,8 @@ class RowLayout:
     @property
     def n_equality(self) -> int:
         """Equality rows."""
-        return int(self.equality_rows[-1])
+        bodies = 3 * (len(self.attached) + len(self.welded))
+        return bodies + len(self.joint_equality) + len(self.tendon_equality)
 
     @property
     def n_dense(self) -> int:
@@ -115,10 +116,15 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout) -> RowLayout:
     joint_limit = np.flatnonzero(limited & np.isin(static.jnt_type, (JointType.SLIDE, JointType.HINGE)))
     tendon_limited = static.tendon_limited.astype(bool) & enabled(DisableBit.LIMIT)
     friction = enabled(DisableBit.FRICTIONLOSS)
-    equality = np.arange(static.neq * enabled(DisableBit.EQUALITY))
+    connect, weld, joint, tendon = (
+        np.flatnonzero((static.eq_type == kind) & enabled(DisableBit.EQUALITY))
+        for kind in (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON)
+    )
     layout = RowLayout(
-        equality=equality,
-        equality_rows=np.cumsum([0, *(EQUALITY_WIDTH[EqType(static.eq_type[i])] for i in equality)]),
+        attached=np.concatenate([connect, weld]),
+        welded=weld,
+        joint_equality=joint,
+        tendon_equality=tendon,
         ball=np.flatnonzero(limited & (static.jnt_type == JointType.BALL)),
         tendon_friction=np.arange(static.ntendon * friction),
         tendon_limit=np.flatnonzero(tendon_limited),

@@ -8,16 +8,18 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.model import Model
-from jaxsim.solver import scalar
+from jaxsim.math.rows import concat
+from jaxsim.solver import equality, scalar
 from jaxsim.solver.contacts import contact_rows
-from jaxsim.solver.equality import equality_rows
 from jaxsim.solver.jacobian import Rows
 from jaxsim.solver.layout import row_layout
 
 __all__ = ["make_constraint", "row_count"]
 
 _BLOCKS = (
-    ("ne", equality_rows),
+    ("ne", equality.attachments),
+    ("ne", equality.joint_equalities),
+    ("ne", equality.tendon_equalities),
     ("nl", scalar.ball_limits),
     ("nf", scalar.tendon_friction),
     ("nl", scalar.tendon_limits),
@@ -59,13 +61,8 @@ def make_constraint(model: Model, data: Data) -> Data:
     rows = Rows(scalar=tuple(blocks), contacts=tuple(contacts))
     return data.replace(
         work=data.work.replace(rows=rows),
-        contact=data.contact.replace(efc_address=_concatenate(address)),
+        contact=data.contact.replace(efc_address=concat(address)),
         nefc=nefc,
         **counts,
     )
 
-
-def _concatenate(parts: list[Array]) -> Array:
-    """Concatenation along the first axis of arrays of different widths."""
-    width = max(x.shape[-1] for x in parts)
-    return jnp.concatenate([jnp.broadcast_to(x, (*x.shape[:-1], width)) for x in parts])

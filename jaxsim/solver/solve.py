@@ -7,6 +7,7 @@ from jax import Array, lax
 
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit
+from jaxsim.math.rows import concat
 from jaxsim.model import Model
 from jaxsim.results import Warning
 from jaxsim.solver import cone, linalg
@@ -47,7 +48,7 @@ def solve(model: Model, data: Data) -> Data:
     return data.replace(
         qacc=qacc,
         qfrc_constraint=apply_transpose(rows, f, qacc),
-        efc_force=_concatenate(by_row, qacc.shape[-1]),
+        efc_force=concat(by_row),
         **statistics,
     )
 
@@ -83,6 +84,3 @@ def _statistics(model: Model, data: Data, problem: Problem, solution: Solution) 
 def _norm(x: Array) -> Array:
     return jnp.sqrt(jnp.sum(x * x, axis=0))
 
-
-def _concatenate(parts: list[Array], width: int) -> Array:
-    return jnp.concatenate([jnp.broadcast_to(x, (*x.shape[:-1], width)) for x in parts])
