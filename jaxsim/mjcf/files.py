@@ -17,15 +17,18 @@ class Files:
         assets: file contents by name; they are looked up before the disk.
         root: if given, only files inside this folder may be opened, whatever symbolic links, absolute paths and
             `..` say.
-        disk: whether files on the disk may be opened at all.
+        packages: folders of the packages that `package://` paths name.
     """
 
     def __init__(
-        self, assets: Mapping[str, bytes] | None = None, root: str | Path | None = None, disk: bool = True
+        self,
+        assets: Mapping[str, bytes] | None = None,
+        root: str | Path | None = None,
+        packages: Mapping[str, str | os.PathLike[str]] | None = None,
     ) -> None:
         self._assets = {name.replace("\\", "/"): data for name, data in (assets or {}).items()}
         self._root = None if root is None else Path(root).resolve()
-        self._disk = disk
+        self._packages = {name: os.fspath(folder) for name, folder in (packages or {}).items()}
 
     def find(self, candidates: Iterable[str]) -> str | None:
         """Returns the first of these paths that exists, or None.
@@ -34,7 +37,7 @@ class Files:
             PermissionError: a path exists, but outside the root folder.
         """
         for path in candidates:
-            if self._asset(path) is not None or (self._disk and self._allowed(path).is_file()):
+            if self._asset(path) is not None or self._allowed(path).is_file():
                 return path
         return None
 
@@ -47,13 +50,28 @@ class Files:
         """
         data = self._asset(path)
         if data is None:
-            if not self._disk:
-                raise FileNotFoundError(f"no asset named {path!r}")
             with self._allowed(path).open("rb") as stream:
                 data = stream.read(limit + 1)
         if len(data) > limit:
             raise ValueError(f"the file is larger than {limit:,} bytes")
         return data
+
+    def resource_places(self, base: str, name: str) -> tuple[str, ...]:
+        """Returns the paths at which a resource may be: `package://package/path` or `file://path`.
+
+        A package whose folder was not given may be any folder of its name beside or above the folder `base`.
+        """
+        scheme, _, rest = name.partition("://")
+        if scheme not in ("package", "model", "file"):
+            return (name,)
+        if scheme == "file":
+            return (rest,)
+        package, _, path = rest.partition("/")
+        if package in self._packages:
+            return (posixpath.join(self._packages[package], path),)
+        folder = os.path.abspath(base or ".").replace("\\", "/")
+        above = [folder, *(str(parent) for parent in Path(folder).parents)]
+        return tuple(posixpath.join(parent, rest) for parent in above)
 
     def _asset(self, path: str) -> bytes | None:
         """Looks a path up among the assets: as it is, normalised, then by its last part."""

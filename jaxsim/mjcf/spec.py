@@ -34,13 +34,15 @@ class Spec:
         root: the `mujoco` element. Repeated sections are merged, included files are spliced in, replicate and
             attach elements are expanded; frames stay.
         files: opens the files that the model names.
+        compiler_element: the merged `compiler` element.
     """
 
     def __init__(self, root: Element | None = None, files: Files | None = None, folder: str = "") -> None:
         self.root = Element(root_type()) if root is None else root
         self.files = files or Files()
         self._defaults: dict[str, DefaultClass] | None = None
-        scope = Scope(self.section("compiler"), folder)
+        self.compiler_element = self.section("compiler")
+        scope = Scope(self.compiler_element, folder)
         for element in self.root.walk():
             element.scope = element.scope or scope
 
@@ -50,6 +52,7 @@ class Spec:
         path: str | PathLike[str],
         root: str | PathLike[str] | None = None,
         assets: Mapping[str, bytes] | None = None,
+        packages: Mapping[str, str | PathLike[str]] | None = None,
     ) -> Spec:
         """Reads an MJCF or URDF file.
 
@@ -57,12 +60,14 @@ class Spec:
             path: the file.
             root: if given, a folder outside of which no file is opened.
             assets: contents of files by name, looked up before the disk.
+            packages: folders of the packages that `package://` paths of a URDF name. A package that is not given
+                is looked for beside the folders that hold the file.
 
         Raises:
             MjcfError: the file cannot be read or is not a valid model.
         """
         name = fspath(path).replace("\\", "/")
-        files = Files(assets, None if root is None else fspath(root))
+        files = Files(assets, None if root is None else fspath(root), packages)
         try:
             data = files.read(name, MAX_XML_BYTES)
         except (OSError, ValueError) as error:
@@ -76,6 +81,7 @@ class Spec:
         assets: Mapping[str, bytes] | None = None,
         base_dir: str | PathLike[str] | None = None,
         root: str | PathLike[str] | None = None,
+        packages: Mapping[str, str | PathLike[str]] | None = None,
     ) -> Spec:
         """Reads MJCF or URDF text.
 
@@ -84,12 +90,13 @@ class Spec:
             assets: contents of files by name, looked up before the disk.
             base_dir: the folder that relative paths start from; the current one if None.
             root: if given, a folder outside of which no file is opened.
+            packages: folders of the packages that `package://` paths of a URDF name.
 
         Raises:
             MjcfError: the text is not a valid model.
         """
         data = xml.encode("utf-8", "replace") if isinstance(xml, str) else xml
-        files = Files(assets, None if root is None else fspath(root))
+        files = Files(assets, None if root is None else fspath(root), packages)
         folder = "" if base_dir is None else fspath(base_dir).replace("\\", "/")
         return cls.read(data, files, None, folder)
 
@@ -251,34 +258,45 @@ class Spec:
         names.check(self)
         return added
 
-    def open_asset(self, element: Element, attribute: str) -> tuple[str, bytes]:
-        """Returns name and content of the file that an attribute names.
+    def asset_path(self, element: Element, attribute: str) -> str | None:
+        """Returns the path of the file that an attribute names, None if there is no such file.
 
-        The file is looked for in the folder that the model's compiler element sets for its kind, then beside the
-        included file that names it.
+        The file is looked for in the folder that the compiler element of its model sets for its kind, then beside
+        the included file that names it.
+
+        Raises:
+            PermissionError: the file lies outside the root folder.
+        """
+        return self.files.find(self._asset_places(element, attribute))
+
+    def _asset_places(self, element: Element, attribute: str) -> tuple[str, ...]:
+        compiler = self.compiler_of(element)
+        name = str(element.get(attribute, "")).replace("\\", "/")
+        if compiler["strippath"]:
+            name = posixpath.basename(name)
+        folder = compiler["texturedir" if element.tag == "texture" else "meshdir"] or compiler["assetdir"] or ""
+        base = element.scope.folder if element.scope else ""
+        if "://" in name:
+            return self.files.resource_places(base, name)
+        return (
+            posixpath.join(base, str(folder).replace("\\", "/"), name),
+            posixpath.join(base, element.folder, name),
+        )
+
+    def open_asset(self, element: Element, attribute: str) -> tuple[str, bytes]:
+        """Returns path and content of the file that an attribute names; see `asset_path`.
 
         Raises:
             MjcfError: there is no such file, it is too large, or it lies outside the root folder.
         """
-        name = element.get(attribute)
-        if not name:
+        if not element.get(attribute):
             raise element.error("required attribute missing", attribute=attribute)
-        compiler = self.compiler_of(element)
-        name = str(name).replace("\\", "/")
-        if compiler["strippath"]:
-            name = posixpath.basename(name)
-        kind = {"mesh": "meshdir", "texture": "texturedir", "flexcomp": "meshdir"}.get(element.tag)
-        folder = (compiler[kind] if kind else None) or compiler["assetdir"] or ""
-        base = element.scope.folder if element.scope else ""
-        places = [
-            posixpath.join(base, str(folder).replace("\\", "/"), name),
-            posixpath.join(base, element.folder, name),
-        ]
         try:
-            path = self.files.find(places)
+            path = self.asset_path(element, attribute)
             if path is None:
-                raise element.error(f"no such file: {places[0]}", attribute=attribute)
-            return name, self.files.read(path, MAX_ASSET_BYTES)
+                places = " or ".join(dict.fromkeys(self._asset_places(element, attribute)))
+                raise element.error(f"no such file: {places}", attribute=attribute)
+            return path, self.files.read(path, MAX_ASSET_BYTES)
         except MjcfError:
             raise
         except (OSError, ValueError) as error:
@@ -286,7 +304,7 @@ class Spec:
 
     def to_xml(self) -> str:
         """Returns the model as MJCF text; reading it again gives the same model."""
-        return writer.to_xml(self.root)
+        return writer.to_xml(self)
 
     def compile(self, nconmax: int | None = None, njmax: int | None = None) -> Model:
         """Compiles to a model that can be simulated.

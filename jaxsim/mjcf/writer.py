@@ -1,26 +1,127 @@
-"""A tree of elements to MJCF text."""
+"""A model's tree to MJCF text.
+
+What an attached model says under conventions of its own (angles, Euler sequence, automatic limits, folders) is
+rewritten to those of the whole model, so that the text means the same.
+"""
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
 from lxml import etree
 
-from jaxsim.mjcf import values
+from jaxsim.mjcf import rotation, values
+from jaxsim.mjcf.defaults import Resolved
 from jaxsim.mjcf.element import Element
+from jaxsim.mjcf.schema import Value
+
+if TYPE_CHECKING:
+    from jaxsim.mjcf.spec import Spec
 
 __all__ = ["to_xml"]
 
+_LIMITS = {
+    "limited": "range",
+    "actuatorfrclimited": "actuatorfrcrange",
+    "ctrllimited": "ctrlrange",
+    "forcelimited": "forcerange",
+    "actlimited": "actrange",
+}
+_ANGULAR = ("range", "ref", "springref")
 
-def to_xml(root: Element) -> str:
-    """Returns the XML text of a model's tree; numbers keep every bit."""
-    tree = _node(root)
+
+def to_xml(spec: Spec) -> str:
+    """Returns the XML text of a model; numbers keep every bit."""
+    ours = spec.compiler
+    tree = etree.Element("mujoco")
+    stack = [(spec.root, tree)]
+    while stack:
+        element, node = stack.pop()
+        for name, value in _attributes(spec, element, ours).items():
+            node.set(name, values.write(element.type.attributes.get(name), value))
+        for child in element.children:
+            if child.attrib or child.children or child.tag not in _OPTIONAL:
+                stack.append((child, etree.SubElement(node, child.tag)))
     etree.indent(tree, "  ")
     return etree.tostring(tree, encoding="unicode") + "\n"
 
 
-def _node(element: Element) -> etree._Element:
-    node = etree.Element(element.tag)
-    for name, value in element.attrib.items():
-        node.set(name, values.write(element.type.attributes.get(name), value))
-    for child in element.children:
-        node.append(_node(child))
-    return node
+_OPTIONAL = frozenset({"compiler", "option", "size", "statistic", "visual", "flag", "asset", "default"})
+
+
+def _attributes(spec: Spec, element: Element, ours: Resolved) -> dict[str, Value]:
+    """Returns the attributes as they are written under the whole model's conventions."""
+    attributes = dict(element.attrib)
+    theirs = spec.compiler_of(element)
+    in_default = element.type.key.startswith("default")
+    if element.tag == "inertial" and "fullinertia" in attributes and "quat" in attributes:
+        attributes["fullinertia"] = _turned(np.asarray(attributes["fullinertia"]), np.asarray(attributes.pop("quat")))
+    if element.scope is not None and element.scope.compiler is not spec.compiler_element and not in_default:
+        if theirs["angle"] != ours["angle"] or theirs["eulerseq"] != ours["eulerseq"]:
+            _rewrite_angles(spec, element, attributes, theirs, ours)
+        if theirs["autolimits"] != ours["autolimits"]:
+            _rewrite_limits(spec, element, attributes, theirs)
+    _rewrite_files(spec, element, attributes)
+    return attributes
+
+
+def _rewrite_angles(
+    spec: Spec, element: Element, attributes: dict[str, Value], theirs: Resolved, ours: Resolved
+) -> None:
+    """Converts orientations to quaternions or our angles, and the angles of joints."""
+    factor = {"radian": 1.0, "degree": np.pi / 180}
+    scale = factor[str(theirs["angle"])] / factor[str(ours["angle"])]
+    resolved = spec.resolve(element)
+    for name in ("euler", "axisangle"):
+        if name not in element.type.attributes or not resolved.given(name):
+            continue
+        if any(form in attributes for form in ("quat", "xyaxes", "zaxis", "euler", "axisangle") if form != name):
+            continue
+        numbers = np.array(resolved[name], float)
+        if name == "euler":
+            quat = rotation.euler_quat(numbers * factor[str(theirs["angle"])], str(theirs["eulerseq"]))
+            attributes.pop("euler", None)
+            attributes["axisangle"] = _axis_angle(quat, factor[str(ours["angle"])])
+        else:
+            attributes["axisangle"] = np.append(numbers[:3], numbers[3] * scale)
+    if element.type.key == "joint" and resolved["type"] in ("hinge", "ball"):
+        for name in _ANGULAR:
+            if resolved.given(name):
+                value = np.asarray(resolved[name]) * scale
+                attributes[name] = value if value.ndim else float(value)
+
+
+def _rewrite_limits(spec: Spec, element: Element, attributes: dict[str, Value], theirs: Resolved) -> None:
+    """Says outright what the other model leaves to its own rule about ranges."""
+    resolved = spec.resolve(element)
+    for name, range_name in _LIMITS.items():
+        if name in element.type.attributes and resolved[name] == "auto":
+            limited = theirs["autolimits"] and np.any(resolved[range_name])
+            attributes[name] = "true" if limited else "false"
+
+
+def _rewrite_files(spec: Spec, element: Element, attributes: dict[str, Value]) -> None:
+    """Makes paths absolute where they start from another folder than the whole model's."""
+    if not element.folder and (element.scope is None or element.scope.compiler is spec.compiler_element):
+        return
+    for name, attribute in element.type.attributes.items():
+        if attribute.kind == "file" and name in attributes and (path := spec.asset_path(element, name)):
+            in_memory = not os.path.exists(path)
+            attributes[name] = path if in_memory else os.path.abspath(path)
+
+
+def _axis_angle(quat: np.ndarray, unit: float) -> np.ndarray:
+    """Returns axis (3,) and angle of a unit quaternion; the angle in multiples of `unit` radian."""
+    sine = float(np.linalg.norm(quat[1:]))
+    axis = quat[1:] / sine if sine > 1e-15 else np.array([0.0, 0.0, 1.0])
+    return np.append(axis, 2 * np.arctan2(sine, quat[0]) / unit)
+
+
+def _turned(full: np.ndarray, quat: np.ndarray) -> np.ndarray:
+    """Returns the inertia (xx yy zz xy xz yz) of a turned frame in its parent's axes."""
+    xx, yy, zz, xy, xz, yz = full
+    turn = rotation.matrix(quat / np.linalg.norm(quat))
+    tensor = turn @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ turn.T
+    return np.array([tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2]])
