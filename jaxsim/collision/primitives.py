@@ -126,16 +126,15 @@ def capsule_capsule(a: Shape, b: Shape, margin: Array) -> Points:
     second = _choose(after, ends[1:])
     count = sum(n.astype(jnp.int32) for n in near)
 
+    # the nearest points of nearly parallel axes are ill-conditioned, their distance is not: it is stationary there
+    loose = det < jnp.sqrt(jnp.finfo(det.dtype).eps) * ma * mc
+    x1, x2 = (jnp.where(loose, lax.stop_gradient(w), w) for w in (x1, x2))
     x1, x2 = jnp.where(parallel, first[0], x1), jnp.where(parallel, first[1], x2)
-    # nearest points of nearly parallel axes are ill-conditioned, their distance is not: it is stationary in x
-    loose = det < 1e-8 * ma * mc
     fallback = _axis_fallback(a, b)
     points = []
     for s, t, valid in ((x1, x2, ~parallel | (count > 0)), (*second, parallel & (count > 1))):
         point = spheres(a.pos + axis1 * s, a.size.x, b.pos + axis2 * t, b.size.x, fallback)
-        held = [jnp.where(loose & ~parallel, lax.stop_gradient(w), w) for w in (s, t)]
-        gap = unit(b.pos + axis2 * held[1] - a.pos - axis1 * held[0], fallback)[1]
-        points.append(point._replace(dist=gap - a.size.x - b.size.x, valid=valid))
+        points.append(point._replace(valid=valid))
     return stack_points(points)
 
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from jax import Array
 
 from jaxsim.collision import primitives
+from jaxsim.collision.box_box import box_box
+from jaxsim.collision.capsule_box import capsule_box
 from jaxsim.collision.points import Points, Shape
 from jaxsim.enums import GeomType
 
@@ -41,4 +43,6 @@ COLLIDERS: dict[tuple[int, int], Collider] = {
     (_SPHERE, _CAPSULE): Collider(primitives.sphere_capsule, 1, 1, 512),
     (_SPHERE, _BOX): Collider(primitives.sphere_box, 1, 1, 256),
     (_CAPSULE, _CAPSULE): Collider(primitives.capsule_capsule, 2, 1, 256),
+    (_CAPSULE, _BOX): Collider(capsule_box, 2, 2, 64),
+    (_BOX, _BOX): Collider(box_box, 8, 8, 32),
 }
