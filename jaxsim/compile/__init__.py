@@ -1,0 +1,6 @@
+"""Spec to Model."""
+
+from jaxsim.compile.assemble import compile_spec
+from jaxsim.compile.load import load_model
+
+__all__ = ["compile_spec", "load_model"]

@@ -1,0 +1,104 @@
+"""Which dynamics, gain, bias, inputs and transmission fit together."""
+
+from __future__ import annotations
+
+from jaxsim.compile.actuation.general import General, Input
+from jaxsim.enums import BiasType, DynType, GainType, TrnType
+
+__all__ = ["check_types"]
+
+_SCALAR = (TrnType.JOINT, TrnType.JOINTINPARENT, TrnType.TENDON)
+_CONTROLLER = Input.POS | Input.VEL | Input.FF
+
+
+def check_types(general: General, ctrlspec: int) -> None:
+    """Checks that the parts of an actuator belong together.
+
+    Args:
+        general: the actuator.
+        ctrlspec: its inputs, defaults filled in.
+
+    Raises:
+        MjcfError: they do not; the message says which.
+    """
+    element = general.element
+    if GainType.SO3 == general.gaintype or BiasType.SO3 == general.biastype:
+        _check_so3(general, ctrlspec)
+    if general.gaintype == GainType.PID:
+        _check_pid(general, ctrlspec)
+    elif general.dyntype == DynType.PID:
+        raise element.error("dyntype pid needs gaintype pid", attribute="dyntype")
+    if general.gaintype == GainType.DCMOTOR:
+        _check_dcmotor(general, ctrlspec)
+    if general.input and general.gaintype not in (GainType.SO3, GainType.PID, GainType.DCMOTOR):
+        raise element.error("only so3, pid and dcmotor actuators choose their inputs", attribute="input")
+    for name in ("damping", "armature"):
+        value = getattr(general, name)
+        if (any(value) if isinstance(value, list) else value) and general.trntype not in _SCALAR:
+            raise element.error("only joint and tendon transmissions have this", attribute=name)
+    if general.dyntype == DynType.DCMOTOR and not general.actearly:
+        raise element.error("cannot be false for a DC motor", attribute="actearly")
+    _check_muscle(general)
+
+
+def _check_so3(general: General, ctrlspec: int) -> None:
+    element = general.element
+    if general.gaintype != GainType.SO3 or general.biastype != BiasType.SO3:
+        raise element.error("gaintype and biastype must both be so3", attribute="gaintype")
+    if general.dyntype not in (DynType.NONE, DynType.INTEGRATOR):
+        raise element.error("so3 needs dyntype none or integrator", attribute="dyntype")
+    if general.gainprm[0] != -general.biasprm[1]:
+        raise element.error("so3 needs gainprm[0] == -biasprm[1]", attribute="gainprm")
+    if ctrlspec == Input.QUAT and general.dyntype != DynType.NONE:
+        raise element.error("quaternion input needs dyntype none", attribute="input")
+    if ctrlspec not in (Input.QUAT, Input.EXPMAP):
+        raise element.error("expected expmap or quat", attribute="input")
+
+
+def _check_pid(general: General, ctrlspec: int) -> None:
+    element = general.element
+    if general.biastype != BiasType.AFFINE:
+        raise element.error("pid needs biastype affine", attribute="biastype")
+    if general.dyntype not in (DynType.NONE, DynType.PID):
+        raise element.error("pid needs dyntype none or pid", attribute="dyntype")
+    if general.dyntype == DynType.NONE and general.gainprm[0]:
+        raise element.error("an integral gain (gainprm[0]) needs dyntype pid", attribute="gainprm")
+    if general.trntype == TrnType.BODY:
+        raise element.error("pid cannot drive a body", attribute="body")
+    if general.dyntype == DynType.PID and min(general.dynprm[:2]) < 0:
+        raise element.error("imax and slewmax (dynprm) cannot be negative", attribute="dynprm")
+    if ctrlspec & ~int(_CONTROLLER):
+        raise element.error("expected words of pos, vel, ff", attribute="input")
+    if general.dyntype == DynType.PID and not ctrlspec & Input.POS:
+        raise element.error("integral and slew limit need the pos input", attribute="input")
+
+
+def _check_dcmotor(general: General, ctrlspec: int) -> None:
+    element, gain = general.element, general.gainprm
+    passive = ctrlspec == Input.NONE
+    if not passive and ctrlspec & ~15:
+        raise element.error("expected none, or words of pos, vel, ff, voltage", attribute="input")
+    controller = not passive and bool(ctrlspec & _CONTROLLER)
+    if controller and gain[1] <= 0:
+        raise element.error("controller inputs need a positive motor constant", attribute="input")
+    if not controller and any(gain[4:7]):
+        raise element.error("controller gains need an input among pos, vel, ff", attribute="input")
+    if gain[5] > 0 and not ctrlspec & Input.POS:
+        raise element.error("an integral gain needs the pos input", attribute="input")
+    if not controller and general.dynprm[7] > 0:
+        raise element.error("a slew limit needs an input among pos, vel, ff", attribute="input")
+
+
+def _check_muscle(general: General) -> None:
+    for prm, active in (
+        (general.gainprm, general.gaintype == GainType.MUSCLE),
+        (general.biasprm, general.biastype == BiasType.MUSCLE),
+    ):
+        if not active:
+            continue
+        if prm[0] >= prm[1]:
+            raise general.element.error("range[0] must be below range[1]", attribute="range")
+        if prm[4] >= 1 or prm[5] <= 1:
+            raise general.element.error("expected lmin < 1 < lmax", attribute="lmin")
+        if min(prm[3], prm[6], prm[7], prm[8]) <= 0:
+            raise general.element.error("scale, vmax, fpmax and fvmax must be positive", attribute="scale")

@@ -1,0 +1,270 @@
+"""Actuators to the fields of a Model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jaxsim.compile.actuation.checks import check_types
+from jaxsim.compile.actuation.general import General, Input, merge
+from jaxsim.compile.actuation.shortcuts import apply_shortcut
+from jaxsim.compile.columns import column
+from jaxsim.compile.names import Names
+from jaxsim.compile.settings import SettingsOf
+from jaxsim.compile.userdata import user_column
+from jaxsim.enums import BiasType, DynType, GainType, JointType, TrnType
+from jaxsim.mjcf import Element, Spec
+
+__all__ = ["Actuator", "compile_actuators"]
+
+_MAX_SAMPLES = 1 << 24
+"""Longest history; its cursor must be exact in single precision."""
+
+
+@dataclass(eq=False)
+class Actuator:
+    """A compiled actuator: `trnid` and the widths of its blocks of controls and outputs."""
+
+    general: General
+    element: Element
+    name: str
+    id: int
+    trnid: tuple[int, int] = (-1, -1)
+    ctrlnum: int = 1
+    ctrlspec: int = 0
+    outnum: int = 1
+    so3: bool = False
+    actlimited: bool = False
+    forcelimited: bool = False
+    ctrlranges: list[tuple[bool, list[float]]] | None = None
+
+
+def compile_actuators(spec: Spec, names: Names, settings: SettingsOf) -> dict[str, Any]:
+    """Returns the fields of actuators, and registers their names.
+
+    Raises:
+        MjcfError: an actuator is not valid.
+    """
+    section = spec.root.find("actuator")
+    actuators = []
+    for index, element in enumerate(section.children if section is not None else ()):
+        if element.tag == "plugin":
+            raise element.error("engine plugins are not built in jaxsim; remove the element")
+        actuators.append(_compile(spec, names, settings, element, index))
+    names.add("actuator", actuators)
+    return _fields(spec, actuators)
+
+
+def _compile(spec: Spec, names: Names, settings: SettingsOf, element: Element, index: int) -> Actuator:
+    general = General(element, element.name, index)
+    for source in (*spec.default_chain(element), element):
+        merge(general, source)
+        apply_shortcut(general, source)
+    actuator = Actuator(general, element, element.name, index)
+    target = _target(names, actuator)
+    _inputs_and_outputs(actuator, target)
+    check_types(general, actuator.ctrlspec)
+    _inherit_range(actuator, target)
+    _limits(actuator, settings(element).autolimits)
+    _activation(actuator)
+    _history(actuator)
+    return actuator
+
+
+def _target(names: Names, actuator: Actuator) -> Any:
+    """Finds the object that the actuator drives."""
+    general, element = actuator.general, actuator.element
+    if general.target is None:
+        raise element.error("missing transmission target: give joint, tendon, site, ...")
+    attribute, name = general.target
+    kind = {"jointinparent": "joint", "cranksite": "site"}.get(attribute, attribute)
+    target = names.find(kind, name, element, attribute)
+    second = -1
+    if general.trntype == TrnType.SLIDERCRANK:
+        if not general.slidersite:
+            raise element.error("a slider-crank needs the site of its slider", attribute="slidersite")
+        second = names.id("site", general.slidersite, element, "slidersite")
+        if general.cranklength <= 0:
+            raise element.error("the length of the crank's rod must be positive", attribute="cranklength")
+    elif general.trntype == TrnType.SITE and general.refsite:
+        second = names.id("site", general.refsite, element, "refsite")
+    actuator.trnid = (target.id, second)
+    return target
+
+
+def _inputs_and_outputs(actuator: Actuator, target: Any) -> None:
+    """Sizes the blocks of controls and forces; checks orientation servos."""
+    general, element = actuator.general, actuator.element
+    spec = general.input
+    if general.gaintype == GainType.SO3 or general.biastype == BiasType.SO3:
+        if general.trntype == TrnType.SITE and not general.refsite:
+            raise element.error("an orientation servo of a site needs a reference site", attribute="site")
+        if general.trntype == TrnType.JOINT and target.type != JointType.BALL:
+            raise element.error("an orientation servo of a joint needs a ball joint", attribute="joint")
+        if general.trntype not in (TrnType.SITE, TrnType.JOINT):
+            raise element.error("an orientation servo needs a ball joint or a site")
+        actuator.so3, actuator.outnum = True, 3
+        actuator.ctrlspec = spec or int(Input.EXPMAP)
+        actuator.ctrlnum = 4 if actuator.ctrlspec == Input.QUAT else 3
+        if general.dyntype == DynType.INTEGRATOR:
+            general.actdim = 3
+            if general.actlimited == "true" and not any(general.actrange):
+                general.actlimited = "false"
+    elif general.gaintype == GainType.PID:
+        actuator.ctrlspec = spec or int(Input.POS | Input.VEL)
+        actuator.ctrlnum = (actuator.ctrlspec & 7).bit_count()
+        if general.dyntype == DynType.PID:
+            general.actdim = (general.dynprm[1] > 0) + (general.gainprm[0] > 0)
+    elif general.gaintype == GainType.DCMOTOR:
+        actuator.ctrlspec = spec or int(Input.VOLTAGE)
+        actuator.ctrlnum = (actuator.ctrlspec & 15).bit_count()
+
+
+def _inherit_range(actuator: Actuator, target: Any) -> None:
+    """Takes the range of control or activation from the target's own range."""
+    general, element = actuator.general, actuator.element
+    servo = general.gaintype == GainType.FIXED and general.gainprm[0] == -general.biasprm[1]
+    if general.inheritrange <= 0 or general.biastype != BiasType.AFFINE:
+        return
+    if not (servo or general.gaintype == GainType.PID):
+        return
+    if general.dyntype not in (DynType.NONE, DynType.FILTEREXACT, DynType.PID, DynType.INTEGRATOR):
+        raise element.error(
+            "only position, intvelocity and pid servos inherit a range", attribute="inheritrange"
+        )
+    if general.trntype == TrnType.JOINT:
+        if target.type not in (JointType.HINGE, JointType.SLIDE):
+            raise element.error(
+                "only hinge and slide joints have a range to inherit", attribute="inheritrange"
+            )
+    elif general.trntype != TrnType.TENDON:
+        raise element.error("only joints and tendons have a range to inherit", attribute="inheritrange")
+    low, high = target.range
+    if low == high:
+        raise element.error("the target has no range to inherit", attribute="inheritrange")
+    mean, radius = 0.5 * (high + low), 0.5 * (high - low) * general.inheritrange
+    bounds = [mean - radius, mean + radius]
+    if general.dyntype == DynType.INTEGRATOR:
+        general.actrange = bounds
+    else:
+        general.ctrlrange = bounds
+
+
+def _limited(element: Element, auto: bool, word: str, bounds: list[float], name: str) -> bool:
+    """Decides whether a limit is on, and checks its range."""
+    low, high = bounds
+    if word == "auto" and not auto and (low or high):
+        raise element.error(
+            f'has a range but no {name}limited: set it to true or false, or compiler autolimits="true"',
+            attribute=f"{name}range",
+        )
+    limited = word == "true" or (word == "auto" and low < high)
+    if limited and low >= high:
+        raise element.error("range[0] must be below range[1]", attribute=f"{name}range")
+    return limited
+
+
+def _limits(actuator: Actuator, auto: bool) -> None:
+    general, element = actuator.general, actuator.element
+    actuator.forcelimited = _limited(element, auto, general.forcelimited, general.forcerange, "force")
+    ctrl = _limited(element, auto, general.ctrllimited, general.ctrlrange, "ctrl")
+    actuator.actlimited = _limited(element, auto, general.actlimited, general.actrange, "act")
+    if actuator.actlimited and general.dyntype == DynType.NONE:
+        raise element.error("an actuator without activation has no activation range", attribute="actrange")
+    if actuator.so3 and actuator.forcelimited and general.forcerange[0]:
+        raise element.error(
+            "the norm of the torque is limited: forcerange[0] must be 0", attribute="forcerange"
+        )
+    ranges = [(ctrl, list(general.ctrlrange)) for _ in range(actuator.ctrlnum)]
+    if general.gaintype == GainType.PID:
+        ranges = ranges[:1] if actuator.ctrlspec & Input.POS else []
+        for bit, bounds in ((Input.VEL, general.velrange), (Input.FF, general.ffrange)):
+            if actuator.ctrlspec & bit:
+                ranges.append((bounds[0] < bounds[1], list(bounds)))
+    actuator.ctrlranges = ranges
+
+
+def _activation(actuator: Actuator) -> None:
+    general, element = actuator.general, actuator.element
+    several = general.dyntype in (DynType.USER, DynType.DCMOTOR, DynType.PID) or actuator.so3
+    if general.actdim > 1 and not several:
+        raise element.error(
+            "only user, dcmotor and pid dynamics have several activations", attribute="actdim"
+        )
+    if general.actdim == 1 and general.dyntype == DynType.NONE:
+        raise element.error("an actuator without dynamics has no activation", attribute="actdim")
+    if general.actdim == 0 and general.dyntype not in (DynType.NONE, DynType.DCMOTOR):
+        raise element.error("an actuator with dynamics needs an activation", attribute="actdim")
+    if general.actdim < 0:
+        general.actdim = int(general.dyntype not in (DynType.NONE, DynType.DCMOTOR))
+
+
+def _history(actuator: Actuator) -> None:
+    general, element = actuator.general, actuator.element
+    if general.delay > 0 and general.nsample <= 0:
+        raise element.error("a delay needs a history: set nsample", attribute="delay")
+    if (general.delay > 0 or general.nsample > 0) and actuator.ctrlnum == 0:
+        raise element.error("a history needs an input", attribute="nsample")
+    if general.nsample > _MAX_SAMPLES:
+        raise element.error("at most 2^24 samples", attribute="nsample")
+
+
+def _fields(spec: Spec, actuators: list[Actuator]) -> dict[str, Any]:
+    general = [actuator.general for actuator in actuators]
+
+    def take(name: str) -> list[Any]:
+        return [getattr(g, name) for g in general]
+
+    def addresses(counts: list[int]) -> list[int]:
+        return [0, *np.cumsum(counts).tolist()][: len(counts)]
+
+    actnum, ctrlnum, outnum = take("actdim"), [a.ctrlnum for a in actuators], [a.outnum for a in actuators]
+    lengths = [2 + 2 * g.nsample if g.nsample > 0 else 0 for g in general]
+    controls = [pair for a in actuators for pair in a.ctrlranges or ()]
+    outputs = [g for a, g in zip(actuators, general, strict=True) for _ in range(a.outnum)]
+
+    def gated(counts: list[int]) -> list[int]:
+        return [adr if n else -1 for adr, n in zip(addresses(counts), counts, strict=True)]
+
+    fields: dict[str, Any] = {
+        "actuator_trntype": [TrnType.SO3 if a.so3 else a.general.trntype for a in actuators],
+        "actuator_dyntype": take("dyntype"),
+        "actuator_gaintype": take("gaintype"),
+        "actuator_biastype": take("biastype"),
+        "actuator_ctrladr": addresses(ctrlnum),
+        "actuator_ctrlnum": ctrlnum,
+        "actuator_ctrlspec": [a.ctrlspec for a in actuators],
+        "actuator_outadr": addresses(outnum),
+        "actuator_outnum": outnum,
+        "actuator_actadr": gated(actnum),
+        "actuator_actnum": actnum,
+        "actuator_trnid": [a.trnid for a in actuators],
+        "actuator_group": take("group"),
+        "actuator_actlimited": [a.actlimited for a in actuators],
+        "actuator_actearly": take("actearly"),
+        "actuator_forcelimited": [a.forcelimited for a in actuators],
+        "actuator_ctrllimited": [limited for limited, _ in controls],
+        "actuator_history": [(g.nsample, g.interp) for g in general],
+        "actuator_historyadr": gated(lengths),
+        "actuator_delay": take("delay"),
+        "actuator_cranklength": take("cranklength"),
+        "actuator_dynprm": take("dynprm"),
+        "actuator_gainprm": take("gainprm"),
+        "actuator_biasprm": take("biasprm"),
+        "actuator_actrange": take("actrange"),
+        "actuator_damping": [g.damping[0] for g in general],
+        "actuator_dampingpoly": [g.damping[1:] for g in general],
+        "actuator_armature": take("armature"),
+        "actuator_forcerange": take("forcerange"),
+        "actuator_ctrlrange": [bounds for _, bounds in controls],
+        "actuator_gear": [g.gear for g in outputs],
+        "actuator_lengthrange": [g.lengthrange for g in outputs],
+    }
+    fields = {name: column(name, rows) for name, rows in fields.items()}
+    elements = [a.element for a in actuators]
+    fields["actuator_user"] = user_column(spec, "actuator", elements, take("user"))
+    fields.update(nactuator=len(actuators), nu=sum(ctrlnum), nout=sum(outnum), na=sum(actnum))
+    fields["nhistory"] = sum(lengths)
+    return fields

@@ -1,0 +1,145 @@
+"""The general actuator: what every shortcut is a way of writing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntFlag
+from typing import Any
+
+import numpy as np
+
+from jaxsim.enums import BiasType, DynType, GainType, TrnType
+from jaxsim.mjcf import Element
+
+__all__ = ["General", "Input", "merge"]
+
+
+class Input(IntFlag):
+    """Which controls an actuator takes; `EXPMAP` and `QUAT` are for orientation servos only."""
+
+    EXPMAP = 1
+    QUAT = 2
+    POS = 1
+    VEL = 2
+    FF = 4
+    VOLTAGE = 8
+    NONE = 16
+
+
+_INPUTS = {
+    "expmap": Input.EXPMAP,
+    "quat": Input.QUAT,
+    "pos": Input.POS,
+    "vel": Input.VEL,
+    "ff": Input.FF,
+    "voltage": Input.VOLTAGE,
+    "none": Input.NONE,
+}
+_TRANSMISSIONS = {
+    "joint": TrnType.JOINT,
+    "jointinparent": TrnType.JOINTINPARENT,
+    "tendon": TrnType.TENDON,
+    "cranksite": TrnType.SLIDERCRANK,
+    "site": TrnType.SITE,
+    "body": TrnType.BODY,
+}
+
+
+def _zeros(count: int, first: float = 0.0) -> Any:
+    return field(default_factory=lambda: [first, *[0.0] * (count - 1)])
+
+
+@dataclass(eq=False)
+class General:
+    """An actuator while its defaults and its own attributes are merged; names are those of `general`.
+
+    Attributes:
+        target: the tag attribute that names the transmission's target, and the name.
+        input: bits of Input; 0: the type's own default.
+    """
+
+    element: Element
+    name: str = ""
+    id: int = -1
+    group: int = 0
+    nsample: int = 0
+    interp: int = 0
+    delay: float = 0.0
+    ctrlrange: list[float] = _zeros(2)
+    forcerange: list[float] = _zeros(2)
+    actrange: list[float] = _zeros(2)
+    velrange: list[float] = _zeros(2)
+    ffrange: list[float] = _zeros(2)
+    lengthrange: list[float] = _zeros(2)
+    ctrllimited: str = "auto"
+    forcelimited: str = "auto"
+    actlimited: str = "auto"
+    gear: list[float] = _zeros(6, 1.0)
+    damping: list[float] = _zeros(3)
+    armature: float = 0.0
+    cranklength: float = 0.0
+    inheritrange: float = 0.0
+    actdim: int = -1
+    actearly: bool = False
+    dyntype: DynType = DynType.NONE
+    gaintype: GainType = GainType.FIXED
+    biastype: BiasType = BiasType.NONE
+    dynprm: list[float] = _zeros(10, 1.0)
+    gainprm: list[float] = _zeros(10, 1.0)
+    biasprm: list[float] = _zeros(10)
+    user: list[float] | None = None
+    input: int = 0
+    trntype: TrnType = TrnType.UNDEFINED
+    target: tuple[str, str] | None = None
+    slidersite: str = ""
+    refsite: str = ""
+
+
+_ENUMS = {"dyntype": DynType, "gaintype": GainType, "biastype": BiasType}
+_PLAIN = "group nsample delay ctrllimited forcelimited actlimited armature cranklength inheritrange actdim actearly".split()
+_VECTORS = (
+    "ctrlrange forcerange actrange velrange ffrange lengthrange gear damping dynprm gainprm biasprm".split()
+)
+
+
+def merge(actuator: General, element: Element) -> None:
+    """Overrides an actuator by the attributes that all shortcuts share, as far as the element gives them.
+
+    Raises:
+        MjcfError: an attribute does not fit the transmission.
+    """
+    for name in _PLAIN:
+        if name in element.attrib:
+            setattr(actuator, name, element[name])
+    for name in _VECTORS:
+        if name in element.attrib:
+            values = np.atleast_1d(element[name]).tolist()
+            getattr(actuator, name)[: len(values)] = values
+    for name, kind in _ENUMS.items():
+        if name in element.attrib:
+            setattr(actuator, name, kind[element[name].upper()])
+    if "interp" in element.attrib:
+        actuator.interp = ("zoh", "linear", "cubic").index(element["interp"])
+    if "user" in element.attrib:
+        actuator.user = element["user"].tolist()
+    if "input" in element.attrib:
+        actuator.input = sum(int(_INPUTS[word]) for word in element["input"])
+    for name, trntype in _TRANSMISSIONS.items():
+        if name in element.attrib:
+            actuator.target, actuator.trntype = (name, element[name]), trntype
+    _sites(actuator, element)
+
+
+def _sites(actuator: General, element: Element) -> None:
+    crank = actuator.trntype in (TrnType.SLIDERCRANK, TrnType.UNDEFINED)
+    for name in ("cranklength", "slidersite"):
+        if name in element.attrib and not crank:
+            raise element.error(
+                "only a slider-crank has this: give cranksite, not another target", attribute=name
+            )
+    if "slidersite" in element.attrib:
+        actuator.slidersite = element["slidersite"]
+    if "refsite" in element.attrib:
+        if actuator.trntype not in (TrnType.SITE, TrnType.UNDEFINED):
+            raise element.error("only a site transmission has a reference site", attribute="refsite")
+        actuator.refsite = element["refsite"]

@@ -1,0 +1,63 @@
+"""Materials: what a viewer needs to draw surfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jaxsim.compile.columns import column
+from jaxsim.compile.names import Names
+from jaxsim.mjcf import Element, Spec
+
+__all__ = ["Material", "compile_material", "material_fields"]
+
+_ROLES = "user rgb occlusion roughness metallic normal opacity emissive rgba orm".split()
+_PLAIN = "texuniform texrepeat emission specular shininess reflectance metallic roughness rgba".split()
+
+
+@dataclass(eq=False)
+class Material:
+    """A material; `textures` are names by role, with the element that gives them."""
+
+    element: Element
+    values: Any
+    name: str
+    id: int
+    textures: dict[int, tuple[str, Element]]
+
+
+def compile_material(spec: Spec, element: Element, index: int) -> Material:
+    """Reads one material.
+
+    Raises:
+        MjcfError: it has both a texture and layers.
+    """
+    if not element.name:
+        raise element.error("a material needs a name", attribute="name")
+    textures: dict[int, tuple[str, Element]] = {}
+    for source in (*spec.default_chain(element), element):
+        if source.get("texture"):
+            textures[_ROLES.index("rgb")] = (source["texture"], element)
+        for layer in source.find_all("layer"):
+            if "texture" in source:
+                raise layer.error("a material has either a texture or layers")
+            textures[_ROLES.index(layer["role"])] = (layer["texture"], layer)
+    return Material(element, spec.resolve(element), element.name, index, textures)
+
+
+def material_fields(materials: list[Material], names: Names) -> dict[str, Any]:
+    """Returns the fields of all materials.
+
+    Raises:
+        MjcfError: a texture is unknown.
+    """
+    texid = []
+    for material in materials:
+        row = [-1] * len(_ROLES)
+        for role, (texture, element) in material.textures.items():
+            row[role] = names.id("texture", texture, element, "texture")
+        texid.append(row)
+    fields: dict[str, Any] = {"nmat": len(materials), "mat_texid": column("mat_texid", texid)}
+    for name in _PLAIN:
+        fields[f"mat_{name}"] = column(f"mat_{name}", [material.values[name] for material in materials])
+    return fields

@@ -1,0 +1,156 @@
+"""From Spec to Model: the order of compilation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jaxsim.compile.actuation import compile_actuators
+from jaxsim.compile.appearance import material_fields
+from jaxsim.compile.assets import Assets, compile_assets
+from jaxsim.compile.bodies import check_moving_masses, compile_body
+from jaxsim.compile.columns import empty_fields
+from jaxsim.compile.constants import set_fixed, set_reference
+from jaxsim.compile.custom import compile_custom
+from jaxsim.compile.equality import compile_equality
+from jaxsim.compile.hfield import hfield_fields
+from jaxsim.compile.keyframes import compile_keyframes
+from jaxsim.compile.mesh.asset import mesh_fields
+from jaxsim.compile.names import Names
+from jaxsim.compile.options import compile_options
+from jaxsim.compile.pairs import compile_contact, paired_geoms
+from jaxsim.compile.sensors import compile_sensors
+from jaxsim.compile.tendons import compile_tendons
+from jaxsim.compile.texture import texture_fields
+from jaxsim.compile.tree import Tree, build_tree
+from jaxsim.compile.treefields import tree_fields
+from jaxsim.mjcf import Spec
+from jaxsim.model import Model, from_fields
+
+__all__ = ["compile_spec"]
+
+
+def compile_spec(spec: Spec, nconmax: int | None = None, njmax: int | None = None) -> Model:
+    """Compiles a model; every numeric field is the C compiler's.
+
+    Args:
+        spec: the model.
+        nconmax: contact slots of a world; chosen from the model if None.
+        njmax: constraint rows of a world; chosen from the model if None.
+
+    Raises:
+        MjcfError: the model is not valid, or uses a feature that is not built.
+    """
+    _refuse(spec)
+    tree = build_tree(spec)
+    discard = spec.compiler["discardvisual"]
+    assets = compile_assets(spec, _hulls(spec, tree), discard)
+    for body in tree.bodies:
+        compile_body(spec, assets, body)
+    tree.renumber()
+    names = Names()
+    _name(names, tree, assets)
+    fields = empty_fields()
+    fields.update(_objects(spec, tree, assets, names))
+    fields["opt"] = compile_options(spec)
+    _total_mass(spec, fields)
+    set_fixed(fields)
+    set_reference(fields)
+    _spring_dampers(tree, fields)
+    _given_statistics(spec, fields)
+    fields.update(compile_keyframes(spec, names, fields))
+    fields.update(
+        modelname=spec.modelname,
+        names=names.table(),
+        nuserdata=max(0, spec.settings("size")["nuserdata"]),
+        nconmax=-1 if nconmax is None else nconmax,
+        njmax=-1 if njmax is None else njmax,
+    )
+    return from_fields(fields)
+
+
+def _refuse(spec: Spec) -> None:
+    """Refuses what is not built: flexible objects and plugins."""
+    section = spec.root.find("deformable")
+    if section is not None:
+        for element in section.children:
+            if element.tag == "flex":
+                raise element.error("flexible objects are not built in jaxsim; remove the element")
+    section = spec.root.find("extension")
+    if section is not None and section.children:
+        raise section.children[0].error("engine plugins are not built in jaxsim; remove the element")
+
+
+def _hulls(spec: Spec, tree: Tree) -> set[str]:
+    """Returns the names of the meshes whose convex hull is needed: those that collide."""
+    paired = paired_geoms(spec)
+    return {
+        geom.values["mesh"]
+        for geom in tree.geoms
+        if geom.values["type"] == "mesh"
+        and (geom.values["contype"] or geom.values["conaffinity"] or (geom.name and geom.name in paired))
+    } - {None}
+
+
+def _name(names: Names, tree: Tree, assets: Assets) -> None:
+    for kind, items in (
+        ("body", tree.bodies),
+        ("joint", tree.joints),
+        ("geom", tree.geoms),
+        ("site", tree.sites),
+        ("camera", tree.cameras),
+        ("light", tree.lights),
+        ("mesh", assets.meshes),
+        ("hfield", assets.hfields),
+        ("texture", assets.textures),
+        ("material", assets.materials),
+    ):
+        names.add(kind, items)
+
+
+def _objects(spec: Spec, tree: Tree, assets: Assets, names: Names) -> dict[str, Any]:
+    """Returns the fields of all objects, before constants are computed from them."""
+    fields: dict[str, Any] = {}
+    check_moving_masses(tree)
+    fields.update(compile_contact(spec, names))
+    fields.update(compile_tendons(spec, names, tree.settings))
+    fields.update(compile_equality(spec, names))
+    fields.update(compile_actuators(spec, names, tree.settings))
+    fields.update(compile_sensors(spec, names, fields["nhistory"]))
+    fields.update(compile_custom(spec, names))
+    fields.update(tree_fields(tree, names))
+    fields.update(mesh_fields(assets.meshes))
+    fields.update(hfield_fields(assets.hfields))
+    fields.update(texture_fields(assets.textures))
+    fields.update(material_fields(assets.materials, names))
+    return fields
+
+
+def _total_mass(spec: Spec, fields: dict[str, Any]) -> None:
+    """Scales all masses and inertias to the total that the compiler asks for."""
+    wanted = spec.compiler["settotalmass"]
+    if wanted > 0:
+        scale = wanted / max(1e-15, fields["body_mass"][1:].sum())
+        fields["body_mass"] = fields["body_mass"] * scale
+        fields["body_inertia"] = fields["body_inertia"] * scale
+
+
+def _spring_dampers(tree: Tree, fields: dict[str, Any]) -> None:
+    """Sets stiffness and damping of joints that are given by time constant and damping ratio."""
+    for joint in tree.joints:
+        timeconst, dampratio = joint.values["springdamper"].tolist()
+        if timeconst <= 0 or dampratio <= 0:
+            continue
+        dofs = slice(joint.dofadr, joint.dofadr + joint.type.nv)
+        inertia = joint.type.nv / max(1e-15, float(fields["dof_invweight0"][dofs].sum()))
+        fields["jnt_stiffness"][joint.id] = inertia / max(1e-15, (timeconst * dampratio) ** 2)
+        fields["dof_damping"][dofs] = 2 * inertia / max(1e-15, timeconst)
+
+
+def _given_statistics(spec: Spec, fields: dict[str, Any]) -> None:
+    """Overrides the computed statistics by those that the model gives."""
+    given = spec.settings("statistic")
+    for name in ("meaninertia", "meanmass", "meansize", "extent", "center"):
+        if given[name] is not None:
+            fields["stat"][name] = np.asarray(given[name])

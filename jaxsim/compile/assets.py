@@ -1,0 +1,84 @@
+"""Assets of a model by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxsim.compile.appearance import Material, compile_material
+from jaxsim.compile.hfield import HField, compile_hfield
+from jaxsim.compile.mesh.asset import Mesh, compile_mesh
+from jaxsim.compile.texture import Texture, compile_texture
+from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf.errors import nearest
+
+__all__ = ["Assets", "asset_name", "compile_assets"]
+
+
+@dataclass(eq=False)
+class Assets:
+    """Compiled meshes and height fields, textures and materials, in the order of their ids."""
+
+    meshes: list[Mesh] = field(default_factory=list)
+    hfields: list[HField] = field(default_factory=list)
+    textures: list[Texture] = field(default_factory=list)
+    materials: list[Material] = field(default_factory=list)
+
+    def mesh(self, element: Element, name: str) -> Mesh:
+        """Returns a mesh by name.
+
+        Raises:
+            MjcfError: there is none.
+        """
+        return _find(self.meshes, element, "mesh", name)
+
+    def hfield(self, element: Element, name: str) -> HField:
+        """Returns a height field by name.
+
+        Raises:
+            MjcfError: there is none.
+        """
+        return _find(self.hfields, element, "hfield", name)
+
+
+def _find(items: list[Any], element: Element, kind: str, name: str) -> Any:
+    for item in items:
+        if item.name == name:
+            return item
+    raise element.error(
+        f"unknown {kind} {name!r}", attribute=kind, suggestion=nearest(name, [item.name for item in items])
+    )
+
+
+def compile_assets(spec: Spec, hulls: set[str], discard_visual: bool) -> Assets:
+    """Compiles all assets.
+
+    Args:
+        spec: the model.
+        hulls: names of the meshes that need a convex hull.
+        discard_visual: whether to drop what is only seen.
+
+    Raises:
+        MjcfError: a file cannot be read, or an asset is not valid.
+    """
+    section = spec.root.find("asset")
+    assets = Assets()
+    for element in section.children if section is not None else ():
+        name = asset_name(element)
+        if element.tag == "mesh":
+            assets.meshes.append(compile_mesh(spec, element, name, len(assets.meshes), name in hulls))
+        elif element.tag == "hfield":
+            assets.hfields.append(compile_hfield(spec, element, name, len(assets.hfields)))
+        elif element.tag == "texture" and not discard_visual:
+            assets.textures.append(compile_texture(spec, element, name, len(assets.textures)))
+        elif element.tag == "material" and not discard_visual:
+            assets.materials.append(compile_material(spec, element, len(assets.materials)))
+    return assets
+
+
+def asset_name(element: Element) -> str:
+    """Returns an asset's name; without one, its file's name less the extension."""
+    if element.name:
+        return element.name
+    file = str(element.get("file", "")).replace("\\", "/").rsplit("/", 1)[-1]
+    return file.rsplit(".", 1)[0]

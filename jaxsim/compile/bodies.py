@@ -1,0 +1,165 @@
+"""Bodies: pose, mass and inertial frame."""
+
+from __future__ import annotations
+
+from jaxsim.compile.assets import Assets
+from jaxsim.compile.frames import IDENTITY, ORIGIN, accumulate, invert, multiply, rotate
+from jaxsim.compile.geoms import compile_geom
+from jaxsim.compile.inertia import MINVAL, combine, principal_axes
+from jaxsim.compile.joints import compile_joint
+from jaxsim.compile.orientation import orientation
+from jaxsim.compile.records import Body
+from jaxsim.compile.sites import compile_site
+from jaxsim.compile.tree import Tree
+from jaxsim.compile.views import compile_camera, compile_light
+from jaxsim.enums import JointType
+from jaxsim.mjcf import Spec
+
+__all__ = ["check_moving_masses", "compile_body"]
+
+
+def compile_body(spec: Spec, assets: Assets, body: Body) -> None:
+    """Fills the record of a body and of everything it holds.
+
+    Raises:
+        MjcfError: the body, or something in it, is not valid.
+    """
+    values, settings, world = body.values, body.settings, body.parent is None
+    if not world:
+        body.pos = tuple(values["pos"].tolist())
+        body.quat = orientation(spec, body.element, values, settings)
+    _given_inertia(spec, body)
+    low, high = settings.inertiagrouprange
+    inferred = not world and (not body.explicit or settings.inertiafromgeom == "true")
+    for geom in body.geoms:
+        compile_geom(spec, assets, geom, inferred and low <= geom.values["group"] <= high)
+    if inferred and (settings.inertiafromgeom != "false"):
+        _inertia_from_geoms(body)
+    if body.ipos is None:
+        body.ipos, body.iquat = body.pos, body.quat
+    if not world:
+        _bound_inertia(body)
+    if body.frame is not None:
+        body.pos, body.quat = accumulate(*body.frame, body.pos, body.quat)
+    for joint in body.joints:
+        compile_joint(joint)
+    _check_joints(body)
+    for site in body.sites:
+        compile_site(spec, site)
+    for camera in body.cameras:
+        compile_camera(spec, camera)
+    for light in body.lights:
+        compile_light(light)
+    if _aligned(body):
+        _align(body)
+
+
+def _given_inertia(spec: Spec, body: Body) -> None:
+    """Reads the `inertial` element."""
+    element = body.inertial
+    if element is None:
+        return
+    values = spec.resolve(element)
+    body.ipos = tuple(values["pos"].tolist())
+    body.mass = values["mass"]
+    body.iquat = orientation(spec, element, values, body.settings)
+    diagonal, full = values["diaginertia"], values["fullinertia"]
+    if diagonal is not None:
+        body.inertia = tuple(diagonal.tolist())
+    if full is not None:
+        if any(body.inertia):
+            raise element.error("give either diaginertia or fullinertia", attribute="fullinertia")
+        try:
+            turn, body.inertia = principal_axes(full.tolist())
+            body.iquat = multiply(body.iquat, turn)
+        except ValueError as error:
+            raise element.error(str(error), attribute="fullinertia") from None
+
+
+def _inertia_from_geoms(body: Body) -> None:
+    """Computes the inertial frame from the geoms that have mass, if there are any."""
+    geoms = [geom for geom in body.geoms if geom.mass > 1e-14]
+    if len(geoms) == 1:
+        (geom,) = geoms
+        body.ipos, body.iquat, body.mass, body.inertia = geom.pos, geom.quat, geom.mass, geom.inertia
+    elif geoms:
+        try:
+            body.mass, body.ipos, body.iquat, body.inertia = combine(
+                (geom.mass, geom.pos, geom.quat, geom.inertia) for geom in geoms
+            )
+        except ValueError as error:
+            raise body.element.error(f"cannot combine the inertia of the geoms: {error}") from None
+
+
+def _bound_inertia(body: Body) -> None:
+    """Applies the compiler's lower bounds, and checks that a rigid body can have these moments."""
+    settings, element = body.settings, body.inertial or body.element
+    body.mass = max(body.mass, settings.boundmass)
+    a, b, c = (max(moment, settings.boundinertia) for moment in body.inertia)
+    if body.mass < 0 or min(a, b, c) < 0:
+        raise element.error("mass and inertia cannot be negative")
+    if a + b < c or a + c < b or b + c < a:
+        if not settings.balanceinertia:
+            raise element.error(
+                "inertia must satisfy A + B >= C; correct it, or set compiler balanceinertia to true"
+            )
+        a = b = c = (a + b + c) / 3.0
+    body.inertia = (a, b, c)
+
+
+def _check_joints(body: Body) -> None:
+    element, types = body.element, [joint.type for joint in body.joints]
+    if JointType.FREE in types:
+        if len(types) > 1:
+            raise element.error("a free joint can only appear by itself")
+        if body.parent is None or body.parent.parent is not None:
+            raise element.error("a free joint can only be used in a child of the world body")
+    if body.dofnum > 6:
+        raise element.error("a body has at most 6 degrees of freedom")
+    if JointType.BALL in types:
+        after = types[types.index(JointType.BALL) + 1 :]
+        if JointType.BALL in after or JointType.HINGE in after:
+            raise element.error("no rotation can follow a ball joint in the same body")
+    if body.mocap and (types or body.parent is None or body.parent.parent is not None):
+        raise element.error("a mocap body must be a child of the world, without joints", attribute="mocap")
+
+
+def _aligned(body: Body) -> bool:
+    """Whether a free body takes the frame of its principal axes."""
+    if len(body.joints) != 1 or body.bodies:
+        return False
+    (joint,) = body.joints
+    if joint.type != JointType.FREE:
+        return False
+    return joint.align == "true" or (joint.align == "auto" and body.settings.alignfree)
+
+
+def _align(body: Body) -> None:
+    assert body.ipos is not None
+    pos, quat = invert(body.ipos, body.iquat)
+    body.pos, body.quat = accumulate(body.pos, body.quat, body.ipos, body.iquat)
+    body.ipos, body.iquat = ORIGIN, IDENTITY
+    for item in (*body.geoms, *body.sites, *body.cameras):
+        item.pos, item.quat = accumulate(pos, quat, item.pos, item.quat)
+    for light in body.lights:
+        light.pos = accumulate(pos, quat, light.pos, IDENTITY)[0]
+        light.dir = rotate(light.dir, quat)
+
+
+def check_moving_masses(tree: Tree) -> None:
+    """Checks that every moving body has mass and inertia, itself or in a static body that it carries.
+
+    Raises:
+        MjcfError: a moving body has none.
+    """
+    for body in tree.bodies:
+        if body.joints and not _massive(body):
+            raise body.element.error(
+                f"mass and inertia of a moving body must be larger than {MINVAL:g}: give it an inertial or a geom"
+            )
+
+
+def _massive(body: Body) -> bool:
+    if body.mass >= MINVAL and min(body.inertia) >= MINVAL:
+        return True
+    return any(_massive(child) for child in body.bodies if not child.joints)

@@ -1,0 +1,132 @@
+"""Constants that do not depend on the configuration: subtree masses, added armature, sleep policies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jaxsim.enums import JointType, TrnType, WrapType
+
+__all__ = ["actuator_armature", "set_fixed", "sliding_bodies", "tendon_bodies"]
+
+Fields = dict[str, Any]
+
+_AUTO, _AUTO_NEVER, _AUTO_ALLOWED = 0, 1, 2
+_JOINTS = (TrnType.JOINT, TrnType.JOINTINPARENT)
+_SEVERAL = -2
+_EPS = 1e-14
+
+
+def set_fixed(fields: Fields) -> None:
+    """Adds the fields that follow from masses, topology and actuators alone."""
+    mass, parent = fields["body_mass"].copy(), fields["body_parentid"]
+    for body in range(fields["nbody"] - 1, 0, -1):
+        mass[parent[body]] += mass[body]
+    fields["body_subtreemass"] = mass
+    _assign_actuators(fields)
+    _sleep(fields)
+
+
+def _assign_actuators(fields: Fields) -> None:
+    """Finds the actuator that adds damping or armature to each joint and tendon; -2: several."""
+    joints, tendons = np.full(fields["njnt"], -1, np.int32), np.full(fields["ntendon"], -1, np.int32)
+    for i in range(fields["nactuator"]):
+        if not (
+            fields["actuator_damping"][i]
+            or fields["actuator_dampingpoly"][i].any()
+            or fields["actuator_armature"][i]
+        ):
+            continue
+        type, target = fields["actuator_trntype"][i], fields["actuator_trnid"][i, 0]
+        into = joints if type in _JOINTS else tendons if type == TrnType.TENDON else None
+        if into is not None:
+            into[target] = i if into[target] == -1 else _SEVERAL
+    fields["jnt_actuatorid"], fields["tendon_actuatorid"] = joints, tendons
+
+
+def actuator_armature(fields: Fields) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the armature that actuators add to joints (njnt,) and tendons (ntendon,)."""
+    joints, tendons = np.zeros(fields["njnt"]), np.zeros(fields["ntendon"])
+    for i in range(fields["nactuator"]):
+        armature = fields["actuator_armature"][i]
+        if armature:
+            gear = fields["actuator_gear"][fields["actuator_outadr"][i], 0]
+            type, target = fields["actuator_trntype"][i], fields["actuator_trnid"][i, 0]
+            if type in _JOINTS:
+                joints[target] += armature * gear**2
+            elif type == TrnType.TENDON:
+                tendons[target] += armature * gear**2
+    return joints, tendons
+
+
+def sliding_bodies(fields: Fields) -> np.ndarray:
+    """Returns (nbody,) whether a body only slides, along its own axes, on nothing that moves.
+
+    Its inertia couples to nothing, so that its inverse inertia is that of a point mass.
+    """
+    nbody, parent = fields["nbody"], fields["body_parentid"]
+    aligned = (np.abs(fields["body_ipos"]) <= _EPS).all(1) & _is_identity(fields["body_iquat"])
+    at_root = (fields["body_rootid"] == np.arange(nbody)) | (
+        (parent[parent] == 0) & (fields["body_dofnum"][parent] == 0)
+    )
+    result = aligned & at_root & (fields["body_dofnum"] > 0)
+    result[parent[parent > 0]] = False
+    single = (np.abs(fields["jnt_axis"]) > _EPS).sum(1) == 1
+    plain = (fields["jnt_type"] == JointType.SLIDE) & single & (np.abs(fields["jnt_pos"]) <= _EPS).all(1)
+    result[fields["jnt_bodyid"][~plain]] = False
+    for k in np.flatnonzero(fields["tendon_armature"]):
+        for body in tendon_bodies(fields, int(k), joints=False):
+            result[body] = False
+    return result
+
+
+def _is_identity(quats: np.ndarray) -> np.ndarray:
+    return np.abs(quats - (1.0, 0.0, 0.0, 0.0)).max(1, initial=0.0) <= _EPS
+
+
+def tendon_bodies(fields: Fields, tendon: int, joints: bool = True) -> list[int]:
+    """Returns the bodies of the objects on a tendon's path."""
+    first, count = fields["tendon_adr"][tendon], fields["tendon_num"][tendon]
+    bodies = []
+    for w in range(first, first + count):
+        type, index = fields["wrap_type"][w], fields["wrap_objid"][w]
+        if type == WrapType.JOINT and joints:
+            bodies.append(int(fields["jnt_bodyid"][index]))
+        elif type == WrapType.SITE:
+            bodies.append(int(fields["site_bodyid"][index]))
+        elif type in (WrapType.SPHERE, WrapType.CYLINDER):
+            bodies.append(int(fields["geom_bodyid"][index]))
+    return bodies
+
+
+def _sleep(fields: Fields) -> None:
+    """Decides which trees may sleep where the model leaves it open: none that an actuator or tendon can move."""
+    policy, treeid = fields["tree_sleep_policy"].copy(), fields["body_treeid"]
+
+    def never(bodies: list[int]) -> None:
+        for body in bodies:
+            if treeid[body] >= 0 and policy[treeid[body]] == _AUTO:
+                policy[treeid[body]] = _AUTO_NEVER
+
+    for i in range(fields["nactuator"]):
+        type, (first, second) = fields["actuator_trntype"][i], fields["actuator_trnid"][i].tolist()
+        if type in _JOINTS or (type == TrnType.SO3 and second < 0):
+            never([int(fields["jnt_bodyid"][first])])
+        elif type in (TrnType.SITE, TrnType.SLIDERCRANK, TrnType.SO3):
+            never([int(fields["site_bodyid"][first])])
+        elif type == TrnType.BODY:
+            never([first])
+        elif type == TrnType.TENDON:
+            never(tendon_bodies(fields, first))
+    for k in range(fields["ntendon"]):
+        bodies = tendon_bodies(fields, k)
+        trees = {int(treeid[body]) for body in bodies} - {-1}
+        force = any(
+            np.any(fields[f"tendon_{name}"][k])
+            for name in ("stiffness", "stiffnesspoly", "damping", "dampingpoly")
+        )
+        if len(trees) > 2 or (len(trees) == 2 and (force or fields["tendon_actuatorid"][k] != -1)):
+            never(bodies)
+    policy[policy == _AUTO] = _AUTO_ALLOWED
+    fields["tree_sleep_policy"] = policy

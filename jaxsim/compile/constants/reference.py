@@ -1,0 +1,149 @@
+"""Constants at the reference configuration: inverse weights, lengths, camera offsets, statistics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from jaxsim.compile.constants.fixed import actuator_armature, sliding_bodies
+from jaxsim.compile.constants.pose import Pose, kinematics
+from jaxsim.compile.constants.statistic import statistics
+from jaxsim.compile.constants.tendon import tendons
+from jaxsim.compile.constants.transmission import transmissions
+from jaxsim.compile.frames import conjugate, multiply
+from jaxsim.enums import EqType, GainType, JointType, ObjType
+
+__all__ = ["set_reference"]
+
+Fields = dict[str, Any]
+
+_MINVAL = 1e-15
+
+
+def set_reference(fields: Fields) -> None:
+    """Adds the fields that follow from kinematics and inertia at `qpos0`, and resting lengths at `qpos_spring`."""
+    pose = kinematics(fields, fields["qpos0"])
+    length, jacobian = tendons(pose)
+    joint_armature, tendon_armature = actuator_armature(fields)
+    armature = fields["dof_armature"] + joint_armature[fields["dof_jntid"]]
+    matrix = pose.mass_matrix
+    fields["dof_M0"] = np.diag(matrix) + armature
+    matrix = matrix + np.diag(armature)
+    matrix += jacobian.T @ ((fields["tendon_armature"] + tendon_armature)[:, None] * jacobian)
+    fields["tendon_length0"] = length
+    fields["actuator_length0"], moment = transmissions(pose, length, jacobian)
+    _inverse_weights(pose, matrix, jacobian, moment)
+    _equality(pose)
+    _views(pose)
+    _damping_ratio(fields, moment)
+    fields["stat"], fields["dof_length"] = statistics(pose, matrix)
+    _spring_lengths(fields)
+
+
+def _inverse_weights(pose: Pose, matrix: np.ndarray, jacobian: np.ndarray, moment: np.ndarray) -> None:
+    f = pose.fields
+    nv, nbody = f["nv"], f["nbody"]
+    body, dof = np.zeros((nbody, 2)), np.zeros(nv)
+    f["body_invweight0"], f["dof_invweight0"] = body, dof
+    f["tendon_invweight0"], f["actuator_acc0"] = np.zeros(f["ntendon"]), np.zeros(f["nout"])
+    if nv == 0:
+        return
+    inverse = _inverse(f, matrix)
+    moving = np.flatnonzero(f["body_dofnum"][f["body_weldid"]] > 0)
+    linear, angular = pose.jacobian(pose.xipos[moving], moving)
+    body[moving, 0] = np.einsum("nij,nij->n", linear @ inverse, linear) / 3
+    body[moving, 1] = np.einsum("nij,nij->n", angular @ inverse, angular) / 3
+    diagonal = np.diag(inverse)
+    for type, adr in zip(f["jnt_type"], f["jnt_dofadr"], strict=True):
+        starts = {JointType.FREE: (adr, adr + 3), JointType.BALL: (adr,)}.get(type)
+        if starts is None:
+            dof[adr] = diagonal[adr]
+        else:
+            for start in starts:
+                dof[start : start + 3] = diagonal[start : start + 3].sum() / 3
+    sliding = sliding_bodies(f)
+    weight = 1 / np.maximum(_MINVAL, f["body_mass"])
+    body[sliding, 0], body[sliding, 1] = weight[sliding], 0.0
+    plain = sliding[f["dof_bodyid"]]
+    dof[plain] = weight[f["dof_bodyid"]][plain]
+    f["tendon_invweight0"] = np.einsum("ij,ij->i", jacobian @ inverse, jacobian)
+    f["actuator_acc0"] = np.linalg.norm(moment @ inverse, axis=1)
+
+
+def _inverse(fields: Fields, matrix: np.ndarray) -> np.ndarray:
+    """Inverts the joint-space inertia, tree by tree unless tendons couple them."""
+    nv = matrix.shape[0]
+    blocks = [(0, nv)]
+    if not fields["tendon_armature"].any():
+        adr, num = fields["tree_dofadr"], fields["tree_dofnum"]
+        blocks = [(int(a), int(a + n)) for a, n in zip(adr, num, strict=True)]
+    result = np.zeros((nv, nv))
+    for start, stop in blocks:
+        block = matrix[start:stop, start:stop]
+        try:
+            result[start:stop, start:stop] = cho_solve(cho_factor(block), np.eye(stop - start))
+        except np.linalg.LinAlgError:
+            result[start:stop, start:stop] = np.linalg.pinv(block, hermitian=True)
+    return result
+
+
+def _equality(pose: Pose) -> None:
+    """Fills in the parts of connect and weld constraints that follow from the reference configuration."""
+    f = pose.fields
+    for i in range(f["neq"]):
+        type, data = f["eq_type"][i], f["eq_data"][i]
+        first, second = f["eq_obj1id"][i], f["eq_obj2id"][i]
+        bodies = f["eq_objtype"][i] == ObjType.BODY
+        if type == EqType.CONNECT:
+            if bodies:
+                data[3:6] = _carry(pose, data[:3], first, second)
+            else:
+                data[:] = 0.0
+        elif type == EqType.WELD and bodies:
+            if data[6:10].any():
+                data[6:10] /= np.linalg.norm(data[6:10])
+            else:
+                data[3:6] = _carry(pose, data[:3], second, first)
+                data[6:10] = multiply(conjugate(pose.xquat[first].tolist()), pose.xquat[second].tolist())
+
+
+def _carry(pose: Pose, point: np.ndarray, source: int, target: int) -> np.ndarray:
+    """Returns a point of one body in the frame of another."""
+    world = pose.xpos[source] + pose.xmat[source] @ point
+    return pose.xmat[target].T @ (world - pose.xpos[target])
+
+
+def _views(pose: Pose) -> None:
+    """Offsets of cameras and lights from their body and from a centre of mass."""
+    f = pose.fields
+    for kind in ("cam", "light"):
+        body, target = f[f"{kind}_bodyid"], f[f"{kind}_targetbodyid"]
+        pos = pose.points(kind)
+        f[f"{kind}_pos0"] = pos - pose.xpos[body]
+        f[f"{kind}_poscom0"] = pos - pose.subtree_com[np.where(target >= 0, target, body)]
+    f["cam_mat0"] = pose.axes("cam")
+    f["light_dir0"] = np.einsum("nij,nj->ni", pose.xmat[f["light_bodyid"]], f["light_dir"])
+
+
+def _damping_ratio(fields: Fields, moment: np.ndarray) -> None:
+    """Turns the damping ratio of a servo, a positive biasprm[2], into its velocity gain."""
+    for i in range(fields["nactuator"]):
+        gain, bias = fields["actuator_gainprm"][i], fields["actuator_biasprm"][i]
+        pid = fields["actuator_gaintype"][i] == GainType.PID
+        if (not pid and gain[0] != -bias[1]) or bias[2] <= 0:
+            continue
+        square = moment[fields["actuator_outadr"][i]] ** 2
+        used = square > _MINVAL
+        mass = float((fields["dof_M0"][used] / square[used]).sum())
+        stiffness = -bias[1] if pid else gain[0]
+        bias[2] *= -2 * np.sqrt(stiffness * mass)
+
+
+def _spring_lengths(fields: Fields) -> None:
+    """Sets the resting length of tendon springs that have none."""
+    unset = (fields["tendon_lengthspring"] == -1).all(1)
+    if unset.any():
+        length, _ = tendons(kinematics(fields, fields["qpos_spring"]))
+        fields["tendon_lengthspring"][unset] = length[unset, None]

@@ -1,0 +1,81 @@
+"""Keyframes: saved states, completed by the reference configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jaxsim.compile.names import Names
+from jaxsim.enums import JointType
+from jaxsim.mjcf import Element, Spec
+
+__all__ = ["compile_keyframes"]
+
+
+@dataclass(eq=False)
+class _Key:
+    element: Element | None
+    name: str
+    id: int
+
+
+def compile_keyframes(spec: Spec, names: Names, fields: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of keyframes, and registers their names.
+
+    Args:
+        spec: the model.
+        names: the names.
+        fields: the rest of the model.
+
+    Raises:
+        MjcfError: a keyframe has the wrong count of numbers.
+    """
+    section = spec.root.find("keyframe")
+    elements: list[Element | None] = list(section.children) if section is not None else []
+    elements += [None] * max(0, spec.settings("size")["nkey"] - len(elements))
+    names.add("key", [_Key(e, e.name if e is not None else "", k) for k, e in enumerate(elements)])
+    mocap = np.flatnonzero(fields["body_mocapid"] >= 0)
+    defaults = {
+        "qpos": fields["qpos0"],
+        "qvel": np.zeros(fields["nv"]),
+        "act": np.zeros(fields["na"]),
+        "mpos": fields["body_pos"][mocap].ravel(),
+        "mquat": fields["body_quat"][mocap].ravel(),
+        "ctrl": np.zeros(fields["nu"]),
+    }
+    result: dict[str, Any] = {"nkey": len(elements)}
+    result["key_time"] = np.array([e.get("time", 0.0) if e is not None else 0.0 for e in elements], float)
+    for name, default in defaults.items():
+        rows = [_row(element, name, default) for element in elements]
+        result[f"key_{name}"] = np.array(rows, float).reshape(len(elements), default.size)
+    _normalize(result, fields)
+    return result
+
+
+def _row(element: Element | None, name: str, default: np.ndarray) -> np.ndarray:
+    if element is None or name not in element:
+        return default
+    values = element[name]
+    if values.size == 0:
+        return default
+    if values.size != default.size:
+        raise element.error(f"expected {default.size} numbers, got {values.size}", attribute=name)
+    return values
+
+
+def _normalize(keys: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Normalises all quaternions."""
+    for type, adr in zip(fields["jnt_type"], fields["jnt_qposadr"], strict=True):
+        if type in (JointType.FREE, JointType.BALL):
+            start = adr + 3 * (type == JointType.FREE)
+            _unit(keys["key_qpos"][:, start : start + 4])
+    for k in range(keys["key_mquat"].shape[1] // 4):
+        _unit(keys["key_mquat"][:, 4 * k : 4 * k + 4])
+
+
+def _unit(quats: np.ndarray) -> None:
+    norms = np.linalg.norm(quats, axis=1, keepdims=True)
+    quats /= np.where(norms > 1e-15, norms, 1.0)
+    quats[norms[:, 0] <= 1e-15] = (1.0, 0.0, 0.0, 0.0)

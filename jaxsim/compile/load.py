@@ -1,0 +1,39 @@
+"""Model files to models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+
+from jaxsim.compile.assemble import compile_spec
+from jaxsim.mjcf import Spec
+from jaxsim.model import Model
+
+__all__ = ["load_model"]
+
+
+def load_model(
+    source: str | bytes | PathLike[str],
+    *,
+    root: str | PathLike[str] | None = None,
+    assets: Mapping[str, bytes] | None = None,
+    nconmax: int | None = None,
+    njmax: int | None = None,
+) -> Model:
+    """Loads a model.
+
+    Args:
+        source: path of an MJCF (.xml) or URDF (.urdf) file, or XML text.
+        root: a folder outside of which no file is opened, for models that are not trusted.
+        assets: contents of files by name, looked up before the disk.
+        nconmax: contact slots of a world; chosen from the model if None.
+        njmax: constraint rows of a world; chosen from the model if None.
+
+    Raises:
+        MjcfError: the model cannot be read, is not valid, or uses a feature that is not built.
+    """
+    if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip().startswith("<")):
+        spec = Spec.from_string(source, assets, root=root)
+    else:
+        spec = Spec.from_file(fspath(source), root, assets)
+    return compile_spec(spec, nconmax, njmax)

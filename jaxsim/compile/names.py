@@ -1,0 +1,85 @@
+"""Names of compiled objects: name to id, and the names that the Model keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from jaxsim.enums import ObjType
+from jaxsim.mjcf import Element
+from jaxsim.mjcf.errors import nearest
+
+__all__ = ["Names"]
+
+KINDS = {
+    "body": ObjType.BODY,
+    "joint": ObjType.JOINT,
+    "geom": ObjType.GEOM,
+    "site": ObjType.SITE,
+    "camera": ObjType.CAMERA,
+    "light": ObjType.LIGHT,
+    "mesh": ObjType.MESH,
+    "hfield": ObjType.HFIELD,
+    "texture": ObjType.TEXTURE,
+    "material": ObjType.MATERIAL,
+    "pair": ObjType.PAIR,
+    "exclude": ObjType.EXCLUDE,
+    "equality": ObjType.EQUALITY,
+    "tendon": ObjType.TENDON,
+    "actuator": ObjType.ACTUATOR,
+    "sensor": ObjType.SENSOR,
+    "numeric": ObjType.NUMERIC,
+    "text": ObjType.TEXT,
+    "tuple": ObjType.TUPLE,
+    "key": ObjType.KEY,
+}
+"""Namespaces, in the order in which the Model lists them."""
+
+
+class Names:
+    """The names of every kind, in the order of ids, and the objects that bear them."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, tuple[str, ...]] = dict.fromkeys(KINDS, ())
+        self._objects: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+
+    def add(self, kind: str, objects: Iterable[Any]) -> None:
+        """Registers all objects of a kind; they have a `name`, and are given an `id` by the caller.
+
+        Raises:
+            MjcfError: a name occurs twice.
+        """
+        names = []
+        found = self._objects[kind] = {}
+        for record in objects:
+            names.append(record.name)
+            if record.name:
+                if record.name in found:
+                    raise record.element.error(f"repeated {kind} name {record.name!r}", attribute="name")
+                found[record.name] = record
+        self._names[kind] = tuple(names)
+
+    def find(self, kind: str, name: str, element: Element, attribute: str) -> Any:
+        """Returns the object of a name; `xbody` means a body.
+
+        Raises:
+            MjcfError: there is none; the error is about the attribute that names it.
+        """
+        kind = "body" if kind == "xbody" else kind
+        found = self._objects.get(kind, {}).get(name)
+        if found is None:
+            hint = nearest(name, self._objects.get(kind, {}))
+            raise element.error(f"unknown {kind} {name!r}", attribute=attribute, suggestion=hint)
+        return found
+
+    def id(self, kind: str, name: str, element: Element, attribute: str) -> int:
+        """Returns the id of a name.
+
+        Raises:
+            MjcfError: there is none.
+        """
+        return self.find(kind, name, element, attribute).id
+
+    def table(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
+        """Returns the names as the Model keeps them."""
+        return tuple((int(objtype), self._names[kind]) for kind, objtype in KINDS.items())

@@ -1,0 +1,31 @@
+"""Simulation options and their flags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxsim.enums import ConeType, DisableBit, EnableBit, IntegratorType, SolverType
+from jaxsim.mjcf import Spec
+
+__all__ = ["compile_options"]
+
+_REALS = (
+    "timestep impratio tolerance ls_tolerance noslip_tolerance ccd_tolerance sleep_tolerance gravity wind magnetic "
+    "density viscosity o_margin o_solref o_solimp o_friction iterations ls_iterations noslip_iterations "
+    "ccd_iterations sdf_iterations sdf_initpoints"
+).split()
+
+
+def compile_options(spec: Spec) -> dict[str, Any]:
+    """Returns the fields of Option."""
+    option, flag = spec.settings("option"), spec.settings("option/flag")
+    fields: dict[str, Any] = {name: option[name] for name in _REALS}
+    fields["integrator"] = int(IntegratorType[option["integrator"].upper()])
+    fields["cone"] = int(ConeType[option["cone"].upper()])
+    fields["solver"] = int(SolverType[option["solver"].upper()])
+    fields["jacobian"] = ("dense", "sparse", "auto").index(option["jacobian"])
+    fields["disableflags"] = sum(int(bit) for bit in DisableBit if flag[bit.name.lower()] == "disable")
+    fields["enableflags"] = sum(int(bit) for bit in EnableBit if flag[bit.name.lower()] == "enable")
+    groups = option["actuatorgroupdisable"]
+    fields["disableactuator"] = sum(1 << group for group in set(groups.tolist())) if groups is not None else 0
+    return fields

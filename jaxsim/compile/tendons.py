@@ -1,0 +1,184 @@
+"""Tendons and the objects on their paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxsim.compile.columns import column
+from jaxsim.compile.names import Names
+from jaxsim.compile.settings import SettingsOf, is_limited
+from jaxsim.compile.userdata import user_column
+from jaxsim.enums import GeomType, WrapType
+from jaxsim.mjcf import Element, Spec
+
+__all__ = ["Tendon", "compile_tendons"]
+
+
+@dataclass(slots=True)
+class _Wrap:
+    """One object on a path: type, id and parameter, as in the Model."""
+
+    element: Element
+    type: WrapType
+    id: int
+    prm: float
+
+
+@dataclass(eq=False)
+class Tendon:
+    """A tendon; `range` is what actuators may inherit."""
+
+    element: Element
+    values: Any
+    name: str
+    id: int
+    limited: bool = False
+    actfrclimited: bool = False
+    material: str = ""
+    path: list[_Wrap] = field(default_factory=list)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Length limits."""
+        low, high = self.values["range"].tolist()
+        return low, high
+
+
+def compile_tendons(spec: Spec, names: Names, settings: SettingsOf) -> dict[str, Any]:
+    """Returns the fields of tendons and their paths, and registers their names.
+
+    Raises:
+        MjcfError: a tendon is not valid.
+    """
+    section = spec.root.find("tendon")
+    tendons = []
+    for index, element in enumerate(section.children if section is not None else ()):
+        tendon = Tendon(element, spec.resolve(element), element.name, index)
+        tendon.path = [_wrap(names, child) for child in element.children]
+        _check(tendon)
+        auto = settings(element).autolimits
+        tendon.limited = is_limited(element, tendon.values, auto, "limited", "range")
+        tendon.actfrclimited = is_limited(
+            element, tendon.values, auto, "actuatorfrclimited", "actuatorfrcrange"
+        )
+        _check_ranges(tendon)
+        tendons.append(tendon)
+    names.add("tendon", tendons)
+    return _fields(spec, names, tendons)
+
+
+def _wrap(names: Names, element: Element) -> _Wrap:
+    tag = element.tag
+    if tag == "joint":
+        return _Wrap(
+            element, WrapType.JOINT, names.id("joint", element["joint"], element, "joint"), element["coef"]
+        )
+    if tag == "site":
+        return _Wrap(element, WrapType.SITE, names.id("site", element["site"], element, "site"), 0.0)
+    if tag == "pulley":
+        if element["divisor"] < 0:
+            raise element.error("the divisor cannot be negative", attribute="divisor")
+        return _Wrap(element, WrapType.PULLEY, -1, element["divisor"])
+    geom = names.find("geom", element["geom"], element, "geom")
+    geom.visual = False
+    if geom.type not in (GeomType.SPHERE, GeomType.CYLINDER):
+        raise element.error("a tendon wraps only spheres and cylinders", attribute="geom")
+    side = element.get("sidesite")
+    sideid = names.id("site", side, element, "sidesite") if side else -1
+    return _Wrap(element, WrapType[geom.type.name], geom.id, float(sideid))
+
+
+_GEOMS = (WrapType.SPHERE, WrapType.CYLINDER)
+
+
+def _check(tendon: Tendon) -> None:
+    """Checks the order of the objects on a path."""
+    path, element = tendon.path, tendon.element
+    if not path:
+        raise element.error("the path cannot be empty")
+    if element.tag == "fixed":
+        return
+    if len(path) < 2:
+        raise element.error("a spatial path needs at least two objects")
+    if tendon.values["width"] <= 0:
+        raise element.error("the width must be positive", attribute="width")
+    if tendon.values["armature"] < 0:
+        raise element.error("the armature cannot be negative", attribute="armature")
+    for k, wrap in enumerate(path):
+        before = path[k - 1] if k else None
+        after = path[k + 1] if k + 1 < len(path) else None
+        if wrap.type == WrapType.PULLEY:
+            if before is not None and before.type == WrapType.PULLEY:
+                raise wrap.element.error("a pulley cannot follow a pulley")
+            if after is None:
+                raise wrap.element.error("a path cannot end with a pulley")
+        elif wrap.type == WrapType.SITE:
+            if all(other is None or other.type == WrapType.PULLEY for other in (before, after)):
+                raise wrap.element.error("a site needs a neighbour that is not a pulley")
+            if after is not None and after.type == WrapType.SITE and after.id == wrap.id:
+                raise after.element.error("a site cannot follow itself", attribute="site")
+        else:
+            if any(other is None or other.type != WrapType.SITE for other in (before, after)):
+                raise wrap.element.error("a geom must stand between two sites")
+            if tendon.values["armature"] > 0:
+                raise wrap.element.error("a tendon with armature cannot wrap around geoms")
+
+
+def _check_ranges(tendon: Tendon) -> None:
+    element, values = tendon.element, tendon.values
+    low, high = tendon.range
+    if tendon.limited and low >= high:
+        raise element.error("range[0] must be below range[1]", attribute="range")
+    low, high = values["actuatorfrcrange"].tolist()
+    if tendon.actfrclimited and (low >= high or low > 0 or high < 0):
+        raise element.error("expected a range that holds 0", attribute="actuatorfrcrange")
+    low, high = values["springlength"].tolist()
+    if low > high:
+        raise element.error("springlength[0] cannot exceed springlength[1]", attribute="springlength")
+
+
+def _fields(spec: Spec, names: Names, tendons: list[Tendon]) -> dict[str, Any]:
+    def take(attribute: str, default: Any = None) -> list[Any]:
+        return [t.values[attribute] if attribute in t.values else default for t in tendons]
+
+    wraps = [wrap for tendon in tendons for wrap in tendon.path]
+    adr = [0]
+    for tendon in tendons:
+        adr.append(adr[-1] + len(tendon.path))
+    stiffness, damping = take("stiffness"), take("damping")
+    materials = take("material", "")
+    fields: dict[str, Any] = {
+        "tendon_adr": adr[:-1],
+        "tendon_num": [len(t.path) for t in tendons],
+        "tendon_matid": [
+            names.id("material", m, t.element, "material") if m else -1
+            for t, m in zip(tendons, materials, strict=True)
+        ],
+        "tendon_group": take("group"),
+        "tendon_limited": [t.limited for t in tendons],
+        "tendon_actfrclimited": [t.actfrclimited for t in tendons],
+        "tendon_width": take("width", 0.003),
+        "tendon_solref_lim": take("solreflimit"),
+        "tendon_solimp_lim": take("solimplimit"),
+        "tendon_solref_fri": take("solreffriction"),
+        "tendon_solimp_fri": take("solimpfriction"),
+        "tendon_range": take("range"),
+        "tendon_actfrcrange": take("actuatorfrcrange"),
+        "tendon_margin": take("margin"),
+        "tendon_stiffness": [s[0] for s in stiffness],
+        "tendon_stiffnesspoly": [s[1:] for s in stiffness],
+        "tendon_damping": [d[0] for d in damping],
+        "tendon_dampingpoly": [d[1:] for d in damping],
+        "tendon_armature": take("armature"),
+        "tendon_frictionloss": take("frictionloss"),
+        "tendon_lengthspring": take("springlength"),
+        "tendon_rgba": take("rgba", (0.5, 0.5, 0.5, 1.0)),
+        "wrap_type": [wrap.type for wrap in wraps],
+        "wrap_objid": [wrap.id for wrap in wraps],
+        "wrap_prm": [wrap.prm for wrap in wraps],
+    }
+    fields = {name: column(name, rows) for name, rows in fields.items()}
+    fields["tendon_user"] = user_column(spec, "tendon", [t.element for t in tendons], take("user"))
+    fields["ntendon"], fields["nwrap"] = len(tendons), len(wraps)
+    return fields

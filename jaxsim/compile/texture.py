@@ -1,0 +1,189 @@
+"""Textures: pixels from images or from built-in patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from jaxsim.compile.columns import column
+from jaxsim.mjcf import Element, Spec
+
+__all__ = ["Texture", "compile_texture", "texture_fields"]
+
+_FACES = ("fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
+_LETTERS = "RLUDFB"
+_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+_MAX_BYTES = 1 << 29
+
+
+@dataclass(eq=False)
+class Texture:
+    """A texture; `pixels` is (height, width, channels), the six faces of a cube below one another."""
+
+    element: Element
+    name: str
+    id: int
+    type: int
+    colorspace: int
+    pixels: np.ndarray
+
+
+def compile_texture(spec: Spec, element: Element, name: str, index: int) -> Texture:
+    """Reads or paints one texture.
+
+    Raises:
+        MjcfError: an image cannot be read, or its size does not fit.
+    """
+    values = spec.resolve(element)
+    type = ("2d", "cube", "skybox").index(values["type"])
+    if not name and values["type"] != "skybox":
+        raise element.error("a texture needs a name", attribute="name")
+    if values["builtin"] != "none":
+        pixels = _builtin(element, values)
+    elif values["file"]:
+        pixels = _image(spec, element, "file", values)
+        if type != 0:
+            pixels = _cube(element, values, pixels)
+    elif type == 0:
+        raise element.error("a 2d texture needs a file or a builtin pattern", attribute="file")
+    else:
+        pixels = _separate(spec, element, values)
+    colorspace = ("auto", "linear", "sRGB").index(values["colorspace"])
+    return Texture(element, name, index, type, colorspace, pixels)
+
+
+def _image(spec: Spec, element: Element, attribute: str, values: Any) -> np.ndarray:
+    from PIL import Image
+
+    name, content = spec.open_asset(element, attribute)
+    if name.lower().endswith(".ktx") or values["content_type"] == "image/ktx":
+        return np.frombuffer(content, np.uint8).reshape(1, -1, 1)
+    mode = _MODES.get(values["nchannel"])
+    if mode is None:
+        raise element.error("expected 1, 3 or 4", attribute="nchannel")
+    try:
+        with Image.open(BytesIO(content)) as image:
+            if image.width * image.height * len(mode) > _MAX_BYTES:
+                raise element.error("the image is too large", attribute=attribute)
+            pixels = np.asarray(image.convert(mode), np.uint8)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise element.error(f"not a readable image: {error}", attribute=attribute) from None
+    pixels = pixels.reshape(*pixels.shape[:2], -1)
+    return pixels[:: -1 if values["vflip"] else 1, :: -1 if values["hflip"] else 1]
+
+
+def _flat(rgb: Sequence[float], size: int) -> np.ndarray:
+    return np.broadcast_to((255 * np.asarray(rgb)).astype(np.uint8), (size, size, 3))
+
+
+def _cube(element: Element, values: Any, pixels: np.ndarray) -> np.ndarray:
+    """Cuts one image into six faces; a single square stands for all."""
+    rows, cols = values["gridsize"].tolist()
+    if rows < 1 or cols < 1 or rows * cols > 12:
+        raise element.error("expected 1 to 12 squares", attribute="gridsize")
+    height, width = pixels.shape[:2]
+    if height % rows or width % cols or height // rows != width // cols:
+        raise element.error("the image does not consist of such squares", attribute="gridsize")
+    if rows == cols == 1:
+        return pixels
+    layout = values["gridlayout"] or "." * (rows * cols)
+    if len(layout) != rows * cols:
+        raise element.error(f"expected {rows * cols} letters", attribute="gridlayout")
+    side = width // cols
+    faces = [_flat(values["rgb1"], side)] * 6
+    for k, letter in enumerate(layout):
+        if letter == ".":
+            continue
+        if letter not in _LETTERS:
+            raise element.error("expected letters of .RLUDFB", attribute="gridlayout")
+        top, left = side * (k // cols), side * (k % cols)
+        faces[_LETTERS.index(letter)] = pixels[top : top + side, left : left + side, :3]
+    return np.concatenate(faces)
+
+
+def _separate(spec: Spec, element: Element, values: Any) -> np.ndarray:
+    """Joins six square images; a missing one is filled with the first colour."""
+    images = {k: _image(spec, element, face, values) for k, face in enumerate(_FACES) if values[face]}
+    if not images:
+        raise element.error("give a file, a builtin pattern, or the files of the faces", attribute="file")
+    side = next(iter(images.values())).shape[0]
+    for k, image in images.items():
+        if image.shape[:2] != (side, side):
+            raise element.error("the images must be squares of the same size", attribute=_FACES[k])
+    return np.concatenate(
+        [images[k][..., :3] if k in images else _flat(values["rgb1"], side) for k in range(6)]
+    )
+
+
+def _builtin(element: Element, values: Any) -> np.ndarray:
+    width = values["width"]
+    height = width if values["type"] != "2d" else values["height"]
+    if width < 1 or height < 1:
+        raise element.error("a builtin pattern needs a size", attribute="width" if width < 1 else "height")
+    if 18 * width * height > _MAX_BYTES:
+        raise element.error("the texture is too large", attribute="width")
+    first, second = values["rgb1"].tolist(), values["rgb2"].tolist()
+    if values["type"] == "2d":
+        faces = [_face(values["builtin"], first, second, width, height, "2d")]
+    else:
+        faces = [_face(values["builtin"], first, second, width, width, letter) for letter in _LETTERS]
+    mark = (255 * values["markrgb"]).astype(np.uint8)
+    dots = np.random.default_rng(42)
+    for face in faces:
+        if values["mark"] == "edge":
+            face[[0, -1]] = mark
+            face[:, [0, -1]] = mark
+        elif values["mark"] == "cross":
+            face[:, width // 2] = mark
+            face[face.shape[0] // 2] = mark
+        elif values["mark"] == "random" and values["random"] > 0:
+            face[dots.random(face.shape[:2]) < values["random"]] = mark
+    return np.concatenate(faces)
+
+
+def _face(
+    pattern: str, first: Sequence[float], second: Sequence[float], width: int, height: int, face: str
+) -> np.ndarray:
+    """Paints one face; `face` is a letter of a cube or `2d`."""
+    if pattern == "flat":
+        return np.array(np.broadcast_to(_flat(second if face == "D" else first, 1), (height, width, 3)))
+    if pattern == "checker":
+        if face in ("F", "B"):
+            first, second = second, first
+        even = (np.arange(height)[:, None] < height // 2) == (np.arange(width)[None] < width // 2)
+        return np.where(even[..., None], _flat(first, 1), _flat(second, 1))
+    x = np.linspace(-1, 1, width)[None] if width > 1 else np.zeros((1, 1))
+    y = np.linspace(1, -1, height)[:, None] if height > 1 else np.zeros((1, 1))
+    if face == "2d":
+        return _blend(second, first, 2 * np.sqrt(x * x + y * y) - 1)
+    root = np.sqrt(1 + x * x + y * y)
+    if face in ("U", "D"):
+        level = 1 - np.arccos(1 / root) / (0.5 * np.pi)
+        return _blend(first, second, level if face == "U" else -level)
+    return _blend(first, second, np.arcsin(y / root) / (0.5 * np.pi))
+
+
+def _blend(first: Sequence[float], second: Sequence[float], level: np.ndarray) -> np.ndarray:
+    """Mixes two colours by a sigmoid of a level in [-1, 1]."""
+    alpha = np.clip(0.5 * (1 + level / np.sqrt(1 + level * level) * np.sqrt(2)), 0, 1)[..., None]
+    return (255 * (alpha * np.asarray(first) + (1 - alpha) * np.asarray(second))).astype(np.uint8)
+
+
+def texture_fields(textures: list[Texture]) -> dict[str, Any]:
+    """Returns the fields of all textures."""
+    sizes = [texture.pixels.size for texture in textures]
+    data = [np.ascontiguousarray(texture.pixels).ravel() for texture in textures]
+    return {
+        "ntex": len(textures),
+        "tex_type": column("tex_type", [texture.type for texture in textures]),
+        "tex_colorspace": column("tex_colorspace", [texture.colorspace for texture in textures]),
+        "tex_height": column("tex_height", [texture.pixels.shape[0] for texture in textures]),
+        "tex_width": column("tex_width", [texture.pixels.shape[1] for texture in textures]),
+        "tex_nchannel": column("tex_nchannel", [texture.pixels.shape[2] for texture in textures]),
+        "tex_adr": column("tex_adr", [0, *np.cumsum(sizes).tolist()][: len(sizes)]),
+        "tex_data": np.concatenate(data) if data else np.zeros(0, np.uint8),
+    }

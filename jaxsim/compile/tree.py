@@ -1,0 +1,164 @@
+"""The kinematic tree: elements of the world body to records, in the order of their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from jaxsim.compile.frames import accumulate
+from jaxsim.compile.orientation import orientation
+from jaxsim.compile.records import Body, Camera, Frame, Geom, Joint, Light, Record, Site
+from jaxsim.compile.settings import SettingsOf
+from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf.defaults import Resolved
+from jaxsim.mjcf.schema import schema
+
+__all__ = ["Tree", "build_tree"]
+
+_LISTS = {
+    "joint": (Joint, "joints"),
+    "geom": (Geom, "geoms"),
+    "site": (Site, "sites"),
+    "camera": (Camera, "cameras"),
+    "light": (Light, "lights"),
+}
+_REFUSED = {
+    "composite": "composite objects are not built",
+    "flexcomp": "flexible objects are not built",
+    "plugin": "engine plugins are not built",
+}
+
+_R = TypeVar("_R", bound=Record)
+
+
+@dataclass(eq=False)
+class Tree:
+    """All objects of the kinematic tree by kind, in the order of their ids."""
+
+    spec: Spec
+    settings: SettingsOf
+    bodies: list[Body] = field(default_factory=list)
+    joints: list[Joint] = field(default_factory=list)
+    geoms: list[Geom] = field(default_factory=list)
+    sites: list[Site] = field(default_factory=list)
+    cameras: list[Camera] = field(default_factory=list)
+    lights: list[Light] = field(default_factory=list)
+
+    def renumber(self) -> None:
+        """Rebuilds the lists and ids from the bodies: depth first, each body's objects in file order."""
+        world = self.bodies[0]
+        self.bodies = list(_depth_first(world))
+        _number(self.bodies)
+        for name in ("joints", "geoms", "sites", "cameras", "lights"):
+            objects = [item for body in self.bodies for item in getattr(body, name)]
+            setattr(self, name, objects)
+            _number(objects)
+        dof = qpos = 0
+        for joint in self.joints:
+            joint.dofadr, joint.qposadr = dof, qpos
+            dof, qpos = dof + joint.type.nv, qpos + joint.type.nq
+
+    def weld(self) -> None:
+        """Finds for each body the topmost body that moves with it."""
+        for body in self.bodies:
+            if body.parent is None or body.joints or body.mocap:
+                body.weld = body
+            else:
+                body.weld = body.parent.weld
+
+
+def build_tree(spec: Spec) -> Tree:
+    """Reads the world body of a model; attributes are resolved, nothing is computed but frame poses.
+
+    Raises:
+        MjcfError: an element is not allowed where it stands, or belongs to a feature that is not built.
+    """
+    tree = Tree(spec, SettingsOf(spec))
+    element = spec.worldbody
+    world = Body(element, Resolved(Element(schema()["body"]), []), tree.settings(element), name="world")
+    tree.bodies = [world]
+    for body, child, frame in _walk(spec, tree.settings, world, element, None):
+        _add(tree, body, child, frame)
+    tree.renumber()
+    tree.weld()
+    return tree
+
+
+def _walk(
+    spec: Spec, settings_of: SettingsOf, body: Body, parent: Element, frame: Frame
+) -> Iterator[tuple[Body, Element, Frame]]:
+    """Yields what a body holds, frames opened, then the same for the bodies below."""
+    stack = [(body, list(reversed(parent.children)), frame)]
+    while stack:
+        body, pending, frame = stack[-1]
+        if not pending:
+            stack.pop()
+            continue
+        child = pending.pop()
+        if child.tag == "frame":
+            stack.append((body, list(reversed(child.children)), _frame(spec, settings_of, child, frame)))
+        elif child.tag == "body":
+            inner = _body(spec, settings_of, body, child, frame)
+            stack.append((inner, list(reversed(child.children)), None))
+        else:
+            yield body, child, frame
+
+
+def _frame(spec: Spec, settings_of: SettingsOf, element: Element, outer: Frame) -> Frame:
+    values = spec.resolve(element)
+    pos = tuple(values["pos"].tolist())
+    quat = orientation(spec, element, values, settings_of(element))
+    return (pos, quat) if outer is None else accumulate(*outer, pos, quat)
+
+
+def _body(spec: Spec, settings_of: SettingsOf, parent: Body, element: Element, frame: Frame) -> Body:
+    values = spec.resolve(element)
+    body = Body(element, values, settings_of(element), frame, element.name, parent=parent)
+    body.mocap = values["mocap"]
+    parent.bodies.append(body)
+    return body
+
+
+def _add(tree: Tree, body: Body, element: Element, frame: Frame) -> None:
+    """Files one element under its body."""
+    tag = element.tag
+    if body.parent is None and tag in ("inertial", "joint", "freejoint"):
+        raise element.error(f"the world body cannot have a {tag}: it does not move")
+    if tag == "inertial":
+        if body.inertial is not None:
+            raise element.error("a body has one inertial at most")
+        body.inertial, body.explicit = element, True
+    elif tag == "freejoint":
+        values = Resolved(Element(schema()["joint"]), [])
+        _append(tree, body.joints, Joint, body, element, values, frame)
+    elif tag in _LISTS:
+        kind, name = _LISTS[tag]
+        _append(tree, getattr(body, name), kind, body, element, tree.spec.resolve(element), frame)
+        if element.find("plugin") is not None:
+            raise element.find("plugin").error(_REFUSED["plugin"])
+    elif tag in _REFUSED:
+        raise element.error(f"{_REFUSED[tag]} in jaxsim; remove the element")
+    else:
+        raise element.error(f"<{tag}> has not been expanded")
+
+
+def _append(
+    tree: Tree, into: list[_R], kind: type[_R], body: Body, element: Element, values: Any, frame: Frame
+) -> None:
+    record = kind(element, values, tree.settings(element), frame, element.name)
+    record.body = body  # pyright: ignore[reportAttributeAccessIssue]
+    into.append(record)
+
+
+def _depth_first(body: Body) -> Iterator[Body]:
+    stack = [body]
+    while stack:
+        body = stack.pop()
+        yield body
+        stack.extend(reversed(body.bodies))
+
+
+def _number(objects: list[_R]) -> None:
+    for index, record in enumerate(objects):
+        record.id = index
