@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxsim.model import Model
 from jaxsim.pytree import Record, leaf, record
 
-__all__ = ["STATE_FIELDS", "Contact", "Data", "make_data"]
+__all__ = ["STATE_FIELDS", "Contact", "Data", "blank", "initial_state", "make_data"]
 
 STATE_FIELDS = (
     "time",
@@ -133,36 +134,44 @@ class Data(Record):
     work: Any = leaf("", "intermediate results handed from stage to stage", default=None)
 
 
+def blank(model: Model) -> Data:
+    """A Data of one world whose fields are zero but for the contact slots, which are out of use."""
+    from jaxsim.collision.slots import slot_count
+    from jaxsim.pipeline.topology import m_entry_count
+    from jaxsim.solver.rows import row_count
+
+    dims = {name: value for name, value in model.static.fields.items() if isinstance(value, int)}
+    dims |= {"ncon": slot_count(model), "nefcmax": row_count(model), "nM": m_entry_count(model)}
+    contact = _zeros(Contact, dims)
+    contact = contact.replace(geom=contact.geom - 1, efc_address=contact.efc_address - 1, dist=contact.dist + 1)
+    return _zeros(Data, dims, contact=contact, work=None)
+
+
 def make_data(model: Model) -> Data:
     """Returns the state at qpos0, at rest, with all results zero; one world.
 
     Raises:
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
     """
-    from jaxsim.collision.slots import slot_count
     from jaxsim.pipeline.supported import check_supported
-    from jaxsim.solver.rows import row_count
 
     check_supported(model)
-    from jaxsim.pipeline.topology import m_entry_count
+    return blank(model).replace(**initial_state(model))
 
-    dims = {name: getattr(model, name) for name in model._static_names if isinstance(getattr(model, name), int)}
-    dims |= {"ncon": slot_count(model), "nefcmax": row_count(model), "nM": m_entry_count(model)}
-    contact = _zeros(Contact, dims, {})
-    contact = contact.replace(geom=contact.geom - 1, efc_address=contact.efc_address - 1, dist=contact.dist + 1)
-    mocap = [int(b) for b in range(model.nbody) if model.body_mocapid[b] >= 0]
-    given = {
-        "qpos": model.qpos0,
+
+def initial_state(model: Model) -> dict[str, Array]:
+    """The fields of the state at qpos0 that are not zero; in native layout where the model is."""
+    mocap = np.flatnonzero(model.body_mocapid >= 0)
+    mocap = mocap[np.argsort(model.body_mocapid[mocap])]
+    return {
+        "qpos": model.qpos0 + 0,
         "eq_active": jnp.asarray(model.eq_active0, bool),
-        "mocap_pos": model.body_pos[jnp.asarray(mocap, int)],
-        "mocap_quat": model.body_quat[jnp.asarray(mocap, int)],
-        "contact": contact,
-        "work": None,
+        "mocap_pos": model.body_pos[mocap],
+        "mocap_quat": model.body_quat[mocap],
     }
-    return _zeros(Data, dims, given)
 
 
-def _zeros(cls: type[Any], dims: dict[str, int], given: dict[str, Any]) -> Any:
+def _zeros(cls: type[Any], dims: dict[str, int], **given: Any) -> Any:
     """A record whose leaves are zero arrays of the declared shapes, but for those given."""
     values = dict(given)
     for field in cls.leaf_fields():

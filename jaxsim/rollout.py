@@ -1,0 +1,60 @@
+"""Many steps in one compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+from jax import Array, lax
+
+from jaxsim.data import Data
+from jaxsim.model import Model
+from jaxsim.pipeline.forward import step
+
+__all__ = ["rollout"]
+
+
+def rollout(
+    model: Model,
+    data: Data,
+    ctrl: Array | None = None,
+    *,
+    steps: int | None = None,
+    fields: Sequence[str] = (),
+    substeps: int = 1,
+) -> tuple[Data, dict[str, Any]]:
+    """Steps one world along a sequence of controls.
+
+    Only the integration state goes round the loop, and that is all reverse mode keeps of a step.
+
+    Args:
+      model: the model.
+      data: initial state, one world (add worlds with `jax.vmap`).
+      ctrl: controls, (T, nu), each held for `substeps` timesteps; None keeps `data.ctrl`.
+      steps: number of controls T when `ctrl` is None.
+      fields: names of Data fields to record after every control.
+      substeps: timesteps for each control.
+
+    Returns:
+      The data after the last step, and a mapping from each field to its trajectory, (T, ...).
+
+    Raises:
+      ValueError: the number of steps is not given, a field is unknown, or `ctrl` has the wrong width.
+    """
+    if ctrl is None and steps is None:
+        raise ValueError("rollout: give ctrl (T, nu), or steps")
+    if ctrl is not None and (ctrl.ndim != 2 or ctrl.shape[1] != model.nu):
+        raise ValueError(f"rollout: ctrl has shape {ctrl.shape}; expected (T, {model.nu})")
+    length = ctrl.shape[0] if ctrl is not None else steps
+    if ctrl is not None and steps not in (None, length):
+        raise ValueError(f"rollout: steps={steps}, but ctrl has {length} rows")
+    unknown = [name for name in fields if not hasattr(data, name)]
+    if unknown:
+        raise ValueError(f"rollout: Data has no field {', '.join(unknown)}")
+
+    def body(data: Data, u: Array | None) -> tuple[Data, dict[str, Any]]:
+        data = step(model, data if u is None else data.replace(ctrl=u), substeps)
+        return data, {name: getattr(data, name) for name in fields}
+
+    return lax.scan(body, jax.tree.map(jax.numpy.asarray, data), ctrl, length=length)
