@@ -1,4 +1,4 @@
-"""Names are unique and references lead somewhere."""
+"""Checks of a whole model: values fit each other, names are unique, references lead somewhere."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.errors import MjcfError, nearest
+
+from jaxsim.mjcf.rules import check_values
 
 if TYPE_CHECKING:
     from jaxsim.mjcf.spec import Spec
@@ -21,7 +23,7 @@ _NAMESPACES = (
 
 
 def check(spec: Spec) -> None:
-    """Checks names, references and default classes of a whole model.
+    """Checks values, names, references and default classes of a whole model.
 
     References are not checked while the model holds elements that generate names (composite, flexcomp).
 
@@ -33,6 +35,7 @@ def check(spec: Spec) -> None:
     holders: list[Element] = []
     inherited: list[Element] = []
     for element in spec.root.walk():
+        check_values(element)
         if element.type.key.startswith("default"):
             inherited.append(element)
             continue

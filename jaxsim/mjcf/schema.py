@@ -2,7 +2,7 @@
 
 The table itself is text in `jaxsim.mjcf.tables`, written in this notation:
 
-    $name = word word            a keyword set, used as {$name}
+    $name = word word            a keyword set, used as in {$name} or {word $name}
     (name)                       a group of attributes, spliced elsewhere by +name
     [tag] child* child?          an element and its children: * any number, ? at most one. Further lines that
                                  hold only children continue the list; several [tag] [tag] share one body
@@ -120,7 +120,7 @@ def schema() -> Mapping[str, ElementType]:
     for line in _logical_lines():
         if line.startswith("$"):
             name, _, text = line.partition("=")
-            words[f"{{{name.strip()}}}"] = text.strip()
+            words[name.strip()] = text.strip()
         elif line.startswith("("):
             current = [groups.setdefault(line.strip()[1:-1], ElementType(line, line))]
         elif line.startswith("["):
@@ -180,8 +180,7 @@ def _add_line(
     if match is None:
         raise ValueError(f"bad line in the MJCF table: {line!r}")
     kind = match["type"]
-    for name, text in words.items():
-        kind = kind.replace(name, f"{{{text}}}")
+    kind = re.sub(r"\$\w+", lambda word: words[word[0]], kind)
     attribute = _attribute(kind, match["least"], match["most"], match["flags"].split())
     if match["default"] is not None:
         attribute = replace(attribute, default=_default(attribute, match["default"].split()))

@@ -40,7 +40,8 @@ TABLE = """
   slidersite, cranksite, site, refsite  ->site own
 
 (servo)
-  kp, kv, dampratio        float
+  kp                       float
+  kv, dampratio            float >=0
 
 [general]
   +actuator
@@ -75,7 +76,8 @@ TABLE = """
   +drive
   +transmission
   +servo
-  inheritrange, timeconst  float
+  inheritrange             float
+  timeconst                float >=0
 
 [velocity]
   +actuator
@@ -111,11 +113,13 @@ TABLE = """
   +transmission
   +servo
   posrange, velrange, ffrange  float[2]
-  inheritrange, ki, imax, slewmax  float
+  inheritrange, ki, imax   float
+  slewmax                  float >=0
   input                    {$inputs}+
 
 [damper]
   +actuator
+  ctrlrange                float[2] >=0 = 0 0
   +force limit
   +drive
   +transmission
@@ -145,9 +149,10 @@ TABLE = """
 
 [adhesion]
   +actuator
+  ctrlrange                float[2] >=0 = 0 0
   +force limit
   body                     ->body own
-  gain                     float
+  gain                     float >=0
 
 [dcmotor]
   +actuator

@@ -65,7 +65,8 @@ TABLE = """
   markrgb                  float[3] = 0 0 0
   random                   float = 0.01
   width, height            int = 0
-  hflip, vflip, embed      bool = false
+  hflip, vflip             bool = false
+  embed                    {$auto} = auto
   nchannel                 int = 3
 
 [material] layer*
@@ -81,7 +82,7 @@ TABLE = """
 
 [layer]
   texture                  ->texture required
-  role                     {user rgb occlusion roughness metallic normal opacity emissive rgba orm} required
+  role                     {rgb occlusion roughness metallic normal opacity emissive rgba orm} required
 
 [model]
   name                     text

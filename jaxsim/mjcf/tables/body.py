@@ -16,7 +16,7 @@ TABLE = """
   gravcomp                 float = 0
   sleep                    {auto never allowed init} = auto
   simple                   {false auto} = auto
-  fuse                     {$auto} = auto
+  fuse                     {false auto} = auto
   user                     float[]
 
 [frame] body* frame* replicate* inertial? joint* freejoint* geom* attach* site* camera* light* plugin*

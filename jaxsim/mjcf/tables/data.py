@@ -3,6 +3,9 @@
 __all__ = ["TABLE"]
 
 TABLE = """
+$asset = mesh skin hfield texture material
+$list  = flex pair exclude equality tendon actuator sensor numeric text tuple key plugin
+
 [default] default* mesh? texture? material? joint? geom? site? camera? light? pair? equality? tendon? general? motor?
           position? velocity? intvelocity? orientation? pid? damper? cylinder? muscle? adhesion? dcmotor?
   class                    text
@@ -22,7 +25,7 @@ TABLE = """
   name                     @tuple required
 
 [element]
-  objtype                  text required
+  objtype                  {$object joint dof light $asset $list} required
   objname                  ->objtype required
   prm                      float = 0
 

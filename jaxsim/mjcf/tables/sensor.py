@@ -17,8 +17,12 @@ TABLE = """
   interp                   {$spline} = zoh
   delay                    float = 0
   interval                 float[1..2] = 0 0
-  cutoff, noise            float = 0
+  cutoff                   float = 0
   user                     float[]
+
+(noisy sensor)
+  +sensor
+  noise                    float = 0
 
 (two objects)
   geom1, geom2             ->geom
@@ -29,16 +33,16 @@ TABLE = """
   at least one: geom2 | body2
 
 [touch] [accelerometer] [velocimeter] [gyro] [sensor/force] [sensor/torque] [magnetometer]
-  +sensor
+  +noisy sensor
   site                     ->site required
 
 [camprojection]
-  +sensor
+  +noisy sensor
   site                     ->site required
   camera                   ->camera required
 
 [rangefinder]
-  +sensor
+  +noisy sensor
   site                     ->site
   camera                   ->camera
   data                     {dist dir origin point normal depth}+
@@ -46,19 +50,19 @@ TABLE = """
   at least one: site | camera
 
 [jointpos] [jointvel] [ballquat] [ballangvel] [jointactuatorfrc] [jointlimitpos] [jointlimitvel] [jointlimitfrc]
-  +sensor
+  +noisy sensor
   joint                    ->joint required
 
 [tendonpos] [tendonvel] [tendonactuatorfrc] [tendonlimitpos] [tendonlimitvel] [tendonlimitfrc]
-  +sensor
+  +noisy sensor
   tendon                   ->tendon required
 
 [actuatorpos] [actuatorvel] [actuatorfrc]
-  +sensor
+  +noisy sensor
   actuator                 ->actuator required
 
 [framepos] [framequat] [framexaxis] [frameyaxis] [framezaxis] [framelinvel] [frameangvel]
-  +sensor
+  +noisy sensor
   objtype                  {$object} required
   objname                  ->objtype required
   reftype                  {$object}
@@ -66,27 +70,27 @@ TABLE = """
   all or none: reftype | refname
 
 [framelinacc] [frameangacc]
-  +sensor
+  +noisy sensor
   objtype                  {$object} required
   objname                  ->objtype required
 
 [subtreecom] [subtreelinvel] [subtreeangmom]
-  +sensor
+  +noisy sensor
   body                     ->body required
 
 [insidesite]
-  +sensor
+  +noisy sensor
   site                     ->site required
   objtype                  {$object} required
   objname                  ->objtype required
   enclosed                 bool
 
 [distance] [normal] [sensor/fromto]
-  +sensor
+  +noisy sensor
   +two objects
 
 [sensor/contact]
-  +sensor
+  +noisy sensor
   geom1, geom2             ->geom
   body1, body2, subtree1, subtree2  ->body
   site                     ->site
@@ -97,7 +101,7 @@ TABLE = """
   at most one: geom2 | body2 | subtree2
 
 [e_potential] [e_kinetic] [clock]
-  +sensor
+  +noisy sensor
 
 [tactile]
   +sensor

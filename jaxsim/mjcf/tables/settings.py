@@ -12,7 +12,7 @@ TABLE = """
   boundmass, boundinertia  float = 0
   settotalmass             float = -1
   balanceinertia, strippath, fitaabb, discardvisual, fusestatic, saveinertial, alignfree  bool = false
-  coordinate               {local global}
+  coordinate               {local}
   angle                    {radian degree} = degree
   eulerseq                 chars[3] = xyz
   meshdir, texturedir, assetdir  text
@@ -20,7 +20,8 @@ TABLE = """
   inertiafromgeom          {$auto} = auto
   inertiagrouprange        int[2] = 0 5
   conflict                 {warning merge error} = warning
-  passthrough, savecanonical, savecompiled  bool
+  passthrough              {none} = none
+  savecanonical, savecompiled  bool = false
 
 [lengthrange]
   mode                     {none muscle muscleuser all} = muscle
