@@ -35,7 +35,9 @@ def energy_pos(model: Model, data: Data) -> Array:
         x = x if x.ndim == 2 else safe.norm(x)
         total = total + _stored(take(model.jnt_stiffness, joints), take(model.jnt_stiffnesspoly, joints), x)
     if model.ntendon:
-        total = total + _stored(model.tendon_stiffness, model.tendon_stiffnesspoly, tendon_stretch(model, data))
+        total = total + _stored(
+            model.tendon_stiffness, model.tendon_stiffnesspoly, tendon_stretch(model, data)
+        )
     return total
 
 

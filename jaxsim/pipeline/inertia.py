@@ -73,7 +73,7 @@ def _axis_rows(static: Static) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _motion_axes(model: Model, data: Data) -> Array:
-    """cdof (nv, 6, W): for a rotation (k, k x r), r from the anchor to the tree's centre of mass; else (0, k)."""
+    """Cdof (nv, 6, W): for a rotation (k, k x r), r from the anchor to the tree's centre of mass; else (0, k)."""
     if not model.nv:
         return data.cdof
     source, rotation, bodies = _axis_rows(model.static)
@@ -107,7 +107,9 @@ def crb(model: Model, data: Data) -> Data:
     entries = entries + add_rows(armature, diagonal, len(rows))
     if model.ntendon and data.work.ten_J is not None:
         J, tendon_armature = data.work.ten_J, model.tendon_armature
-        tendon_armature = tendon_armature + added_by_actuators(model, model.actuator_armature, to_tendons=True)
+        tendon_armature = tendon_armature + added_by_actuators(
+            model, model.actuator_armature, to_tendons=True
+        )
         columns = jnp.moveaxis(J, 1, 0)
         products = take(columns, rows) * take(columns, cols) * tendon_armature
         entries = entries + jnp.sum(products, axis=1)

@@ -21,7 +21,6 @@ from jaxsim.math import safe
 from jaxsim.math.rows import concat, take
 from jaxsim.math.spatial import cross, matmul, matvec
 from jaxsim.model import Model
-from jaxsim.pipeline.topology import tree
 from jaxsim.pytree import Static
 
 __all__ = ["camlight", "kinematics"]

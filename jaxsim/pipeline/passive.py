@@ -12,7 +12,7 @@ from jaxsim.data import Data
 from jaxsim.enums import DisableBit, JointType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe, spatial
-from jaxsim.math.rows import add_rows, concat, mask_product, take
+from jaxsim.math.rows import concat, mask_product, take
 from jaxsim.model import Model
 from jaxsim.pipeline.inertia import added_by_actuators, root_offset
 from jaxsim.pipeline.topology import tree

@@ -62,7 +62,9 @@ def transmission(model: Model, data: Data) -> Data:
         gear = take(model.actuator_gear[:, 0], model.actuator_outadr[i : i + 1])
         target = int(model.actuator_trnid[i, 0])
         lengths.append(gear * data.ten_length[target : target + 1])
-        moments.append(gear * take(data.work.ten_J[target], np.array(actuated_dofs(model.static, int(i)), int)))
+        moments.append(
+            gear * take(data.work.ten_J[target], np.array(actuated_dofs(model.static, int(i)), int))
+        )
     order = np.concatenate([scalar, jointed, tendons]).astype(int)
     counts = [len(actuated_dofs(model.static, int(i))) for i in order]
     starts = np.cumsum([0, *counts])

@@ -1,0 +1,110 @@
+"""Forces of contacts and equality constraints on bodies, from the rows of `efc_force`."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsim.data import Data
+from jaxsim.enums import ConeType, EqType, ObjType
+from jaxsim.math.rows import add_rows, concat, take
+from jaxsim.math.spatial import cross, matvec, matvec_transposed
+from jaxsim.model import Model
+from jaxsim.solver.layout import row_layout
+
+__all__ = ["constraint_wrenches", "contact_force"]
+
+
+def contact_force(model: Model, data: Data) -> Array:
+    """Force and torque (ncon, 6, W) of every contact slot in its contact frame: on geom 2, N and N m."""
+    parts = []
+    for block in row_layout(model).contacts:
+        n, dim = block.group.count, block.group.dim
+        rows = data.efc_force[block.address : block.address + n * block.rows].reshape(n, block.rows, -1)
+        if model.opt.cone == ConeType.PYRAMIDAL and dim > 1:
+            edges = rows.reshape(n, dim - 1, 2, rows.shape[-1])
+            tangent = (edges[:, :, 0] - edges[:, :, 1]) * data.contact.friction[
+                _slots(block.group), : dim - 1
+            ]
+            rows = concat([jnp.sum(rows, axis=1, keepdims=True), tangent], axis=1)
+        parts.append(jnp.pad(rows, ((0, 0), (0, 6 - dim), (0, 0))))
+    return concat(parts) if parts else jnp.zeros((0, 6, 1), data.efc_force.dtype)
+
+
+def _slots(group: object) -> slice:
+    return slice(group.start, group.stop)  # pyright: ignore
+
+
+def constraint_wrenches(model: Model, data: Data) -> Array:
+    """Wrenches (nbody, 6, W) of contacts, connects and welds on bodies, torque first, about their trees' centres."""
+    total = jnp.zeros((model.nbody, 6, 1), data.efc_force.dtype)
+    layout = row_layout(model)
+    if layout.contacts:
+        force = contact_force(model, data)
+        frame = data.contact.frame
+        linear = matvec_transposed(frame, force[:, :3])
+        angular = matvec_transposed(frame, force[:, 3:])
+        for block in layout.contacts:
+            s = _slots(block.group)
+            bodies = (block.group.body1, block.group.body2)
+            for side, body in enumerate(bodies):
+                sign = 2 * side - 1
+                args = (sign * linear[s], sign * angular[s], data.contact.pos[s])
+                if body is None:
+                    total = total + _on_chosen(model, data, data.contact.geom[s, side], *args)
+                else:
+                    total = total + _on_bodies(model, data, body, *args)
+    for side in (0, 1):
+        total = total + _attachments(model, data, side)
+    return total
+
+
+def _on_bodies(
+    model: Model, data: Data, bodies: np.ndarray, force: Array, torque: Array, points: Array
+) -> Array:
+    """Sums forces and torques (n, 3, W) at points over bodies known at compile time."""
+    if not len(bodies):
+        return jnp.zeros((model.nbody, 6, 1), force.dtype)
+    arm = points - take(data.subtree_com, model.body_rootid[bodies])
+    return add_rows(concat([torque + cross(arm, force), force], axis=1), bodies, model.nbody)
+
+
+def _on_chosen(model: Model, data: Data, geoms: Array, force: Array, torque: Array, points: Array) -> Array:
+    """The same for geoms (n, W) that differ between worlds; -1: no geom."""
+    body = jnp.where(geoms >= 0, jnp.asarray(model.geom_bodyid)[jnp.maximum(geoms, 0)], -1)
+    at_origin = concat([torque + cross(points, force), force], axis=1)
+    sums = jnp.stack(
+        [jnp.sum(jnp.where((body == b)[:, None], at_origin, 0), axis=0) for b in range(model.nbody)]
+    )
+    centre = take(data.subtree_com, model.body_rootid)
+    return concat([sums[:, :3] - cross(centre, sums[:, 3:]), sums[:, 3:]], axis=1)
+
+
+def _attachments(model: Model, data: Data, side: int) -> Array:
+    """Wrenches of connects and welds on body 1 (`side` 0) or body 2 of each."""
+    layout = row_layout(model)
+    ids, n_weld = layout.attached, len(layout.welded)
+    n = len(ids)
+    if not n:
+        return jnp.zeros((model.nbody, 6, 1), data.efc_force.dtype)
+    force = data.efc_force[: 3 * n].reshape(n, 3, -1)
+    torque = data.efc_force[3 * n : 3 * (n + n_weld)].reshape(n_weld, 3, -1)
+    torque = concat([jnp.zeros((n - n_weld, 3, 1), force.dtype), torque])
+    objects = (model.eq_obj2id if side else model.eq_obj1id)[ids]
+    on_site = model.eq_objtype[ids] == ObjType.SITE
+    site = np.where(on_site, objects, 0)
+    body = np.where(on_site, model.site_bodyid[site], objects) if model.nsite else objects
+    start = 3 * np.where(model.eq_type[ids] == EqType.WELD, 1 - side, side)
+    anchor = take(
+        model.eq_data.reshape(-1, model.eq_data.shape[-1]),
+        (ids[:, None] * model.eq_data.shape[1] + start[:, None] + np.arange(3)).reshape(-1),
+    ).reshape(n, 3, -1)
+    if on_site.any():
+        anchor = jnp.where(jnp.asarray(on_site)[:, None, None], take(model.site_pos, site), anchor)
+    points = take(data.xpos, body) + matvec(take(data.xmat, body), anchor)
+    sign = 1 - 2 * side
+    wrenches = _on_bodies(model, data, body, sign * force, sign * torque, points)
+    is_body = np.ones((model.nbody, 1, 1))
+    is_body[0] = 0
+    return wrenches * jnp.asarray(is_body, wrenches.dtype)

@@ -1,0 +1,158 @@
+"""What jaxsim does not compute yet, by element and name; delete a rule when its feature lands."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxsim.collision.slots import unsupported_pairs
+from jaxsim.enums import (
+    BiasType,
+    DynType,
+    EnableBit,
+    EqType,
+    GainType,
+    IntegratorType,
+    ObjType,
+    SensorType,
+    SolverType,
+    TrnType,
+    WrapType,
+)
+from jaxsim.model import Model
+from jaxsim.pytree import Static
+from jaxsim.results import UnsupportedError
+
+__all__ = ["check_supported"]
+
+_EQUALITIES = (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON)
+_INTEGRATORS = (IntegratorType.EULER, IntegratorType.RK4)
+_SOLVERS = (SolverType.NEWTON,)
+_TRANSMISSIONS = (TrnType.JOINT, TrnType.JOINTINPARENT, TrnType.TENDON)
+_DYNAMICS = (DynType.NONE, DynType.INTEGRATOR, DynType.FILTER, DynType.FILTEREXACT)
+_GAINS = (GainType.FIXED, GainType.AFFINE)
+_BIASES = (BiasType.NONE, BiasType.AFFINE)
+_FLAGS = (EnableBit.SLEEP, EnableBit.DIAGEXACT, EnableBit.IPC)
+
+
+def _sensor_types() -> Iterable[int]:
+    from jaxsim.pipeline.sensor import SENSORS
+
+    return SENSORS
+
+
+def _not_in(values: np.ndarray, known: Iterable[int]) -> np.ndarray:
+    return ~np.isin(values, [int(k) for k in known])
+
+
+def _spatial_tendons(m: Model) -> np.ndarray:
+    other = np.flatnonzero(m.wrap_type != WrapType.JOINT)
+    return np.isin(np.arange(m.ntendon), np.searchsorted(m.tendon_adr, other, side="right") - 1)
+
+
+_ELEMENTS: tuple[tuple[ObjType, Callable[[Model], np.ndarray], Callable[[Model, int], str]], ...] = (
+    (
+        ObjType.EQUALITY,
+        lambda m: _not_in(m.eq_type, _EQUALITIES),
+        lambda m, i: f"type {EqType(m.eq_type[i]).name.lower()}",
+    ),
+    (ObjType.TENDON, _spatial_tendons, lambda m, i: "spatial path"),
+    (
+        ObjType.ACTUATOR,
+        lambda m: _not_in(m.actuator_trntype, _TRANSMISSIONS),
+        lambda m, i: f"transmission {TrnType(m.actuator_trntype[i]).name.lower()}",
+    ),
+    (
+        ObjType.ACTUATOR,
+        lambda m: _not_in(m.actuator_dyntype, _DYNAMICS),
+        lambda m, i: f"dyntype {DynType(m.actuator_dyntype[i]).name.lower()}",
+    ),
+    (
+        ObjType.ACTUATOR,
+        lambda m: _not_in(m.actuator_gaintype, _GAINS),
+        lambda m, i: f"gaintype {GainType(m.actuator_gaintype[i]).name.lower()}",
+    ),
+    (
+        ObjType.ACTUATOR,
+        lambda m: _not_in(m.actuator_biastype, _BIASES),
+        lambda m, i: f"biastype {BiasType(m.actuator_biastype[i]).name.lower()}",
+    ),
+    (ObjType.ACTUATOR, lambda m: m.actuator_history[:, 0] > 0, lambda m, i: "delay or history of controls"),
+    (ObjType.SENSOR, lambda m: m.sensor_history[:, 0] > 0, lambda m, i: "delay, interval or history"),
+    (
+        ObjType.SENSOR,
+        lambda m: _not_in(m.sensor_type, _sensor_types()),
+        lambda m, i: f"type {SensorType(m.sensor_type[i]).name.lower()}",
+    ),
+)
+"""(kind of element, which of them are refused, what about them is refused) by static fields."""
+
+_OPTIONS: tuple[tuple[Callable[[Static], bool], Callable[[Static], str]], ...] = (
+    (
+        lambda o: o.integrator not in _INTEGRATORS,
+        lambda o: f"integrator {IntegratorType(o.integrator).name.lower()}",
+    ),
+    (lambda o: o.solver not in _SOLVERS, lambda o: f"solver {SolverType(o.solver).name}"),
+    (
+        lambda o: any(o.enableflags & f for f in _FLAGS),
+        lambda o: "flag " + ", ".join(f.name.lower() for f in _FLAGS if o.enableflags & f),
+    ),
+)
+"""(is it refused, what) by static options."""
+
+_VALUES: tuple[tuple[Callable[[Model], Any], str], ...] = (
+    (lambda m: m.opt.density, "option density: fluid forces"),
+    (lambda m: m.opt.viscosity, "option viscosity: fluid forces"),
+    (lambda m: m.opt.noslip_iterations, "option noslip_iterations: the no-slip solver"),
+    (lambda m: m.geom_surfacevel, "geom surfacevel: moving surfaces"),
+    (lambda m: m.geom_adhesion, "geom adhesion"),
+    (lambda m: m.pair_adhesion, "pair adhesion"),
+)
+"""(numbers that must be zero, what they mean otherwise); not checked while they are traced."""
+
+
+def check_supported(model: Model) -> None:
+    """Refuses models that ask for physics jaxsim does not compute yet.
+
+    Raises:
+      UnsupportedError: lists every such element by type, name and feature.
+    """
+    structure = jax.tree.map(lambda _: None, model)
+    found = list(_static_refusals(_Key(structure)))
+    for value, meaning in _VALUES:
+        x = value(model)
+        if not isinstance(x, jax.core.Tracer) and np.any(np.asarray(x) != 0):
+            found.append(meaning)
+    if found:
+        shown = found[:20] + ([f"and {len(found) - 20} more"] if len(found) > 20 else [])
+        raise UnsupportedError("jaxsim does not compute yet:\n  " + "\n  ".join(shown))
+
+
+class _Key:
+    """A model without its leaves, compared by its static parts, so that the check runs once per structure."""
+
+    def __init__(self, model: Model):
+        self.model = model
+        self.parts = (model.static, model.opt.static)
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.parts == other.parts
+
+
+@functools.lru_cache(maxsize=16)
+def _static_refusals(key: _Key) -> tuple[str, ...]:
+    model = key.model
+    found = [f"option: {what(model.opt.static)}" for refused, what in _OPTIONS if refused(model.opt.static)]
+    for kind, refused, what in _ELEMENTS:
+        for i in np.flatnonzero(refused(model)):
+            name = model.name(kind, int(i))
+            label = repr(name) if name else f"number {i}"
+            found.append(f"{kind.name.lower()} {label}: {what(model, int(i))}")
+    return (*found, *unsupported_pairs(model))
