@@ -76,4 +76,5 @@ def _bars(axes: Axes, results: list[dict[str, Any]], value: Any, text: str) -> N
     axes.set_xticks(range(len(results)), [f"{r['case']}\n{r['worlds']:,} worlds" for r in results])
     axes.spines[["top", "right"]].set_visible(False)
     axes.margins(y=0.15)
-    axes.legend(frameon=False, fontsize=9)
+    if axes.containers:
+        axes.legend(frameon=False, fontsize=9)

@@ -17,7 +17,7 @@ import tyro
 from rich.console import Console
 
 from benchmarks.figure import draw
-from jaxsim.cli.compare import compare, machine, table
+from jaxsim.cli.compare import compare, machine, tables
 
 __all__ = ["CASES", "main"]
 
@@ -84,7 +84,7 @@ def main(
                     say=lambda text, case=case, status=status: status.update(f"{case}: {text}"),
                 )
             results.append({"case": case, "worlds": count, "steps": steps, "engines": measured})
-            console.print(table(f"{case}, {count:,} worlds", measured))
+            console.print(*tables(f"{case}, {count:,} worlds", measured))
     report = {"machine": machine(), "results": results}
     out.mkdir(parents=True, exist_ok=True)
     name = name or jax.default_backend()

@@ -34,7 +34,7 @@ def benchmark(
     """
     from rich.console import Console
 
-    from jaxsim.cli.compare import compare, table
+    from jaxsim.cli.compare import compare, tables
     from jaxsim.cli.engines import ENGINES
 
     names = ["jaxsim", *(name.strip() for name in peers.split(",") if name.strip())]
@@ -58,4 +58,4 @@ def benchmark(
             )
         except ModuleNotFoundError as error:
             raise CommandError(f"{error}: peers need pip install mujoco mujoco-mjx") from error
-    console.print(table(model, result))
+    console.print(*tables(model, result))

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from jaxsim.cli.engines import ENGINES, Engine, JaxEngine, Workload
 
-__all__ = ["compare", "machine", "table"]
+__all__ = ["compare", "machine", "tables"]
 
 _WARM_UP = 100
 """Steps before the measured ones, so that worlds differ and contacts are in play."""
@@ -130,7 +130,7 @@ def _gradients(
         try:
             forward, both, forward_bytes, both_bytes, seconds = engine.gradient(work)
         except ValueError as error:
-            entry["error"] = str(error).split(".")[0]
+            entry["error"] = str(error).split(". ")[0]
             continue
         entry |= {
             "compile_s": seconds,
@@ -152,47 +152,56 @@ def _gradients(
             result[name]["gradient"]["finite"] = bool(np.isfinite(np.asarray(value[1])).all())
 
 
-def table(title: str, result: dict[str, Any]) -> Table:
-    """A table of what `compare` measured; medians."""
-    out = Table(title=title)
-    gradient = any("gradient" in r for r in result.values())
+def tables(title: str, result: dict[str, Any]) -> list[Table]:
+    """What `compare` measured, medians: a table of rollouts, and one of gradients if there are any."""
     first = next(iter(result))
-    out.add_column("engine", style="bold")
+    rollouts = Table(title=title)
+    rollouts.add_column("engine", style="bold")
     for heading in ("steps/s", f"{first} is", "compile step", f"{first} takes", "memory"):
-        out.add_column(heading, justify="right")
-    if gradient:
-        for heading in ("forward", "with gradient", "ratio", "gradient memory"):
-            out.add_column(heading, justify="right")
+        rollouts.add_column(heading, justify="right")
     speed = {name: statistics.median(r["steps_per_s"]) for name, r in result.items()}
-    compiling = {name: min(r["compile_s"]) if r["compile_s"] else None for name, r in result.items()}
+    compiling = {name: min(r["compile_s"], default=None) for name, r in result.items()}
     for name, r in result.items():
         own, other = compiling[first], compiling[name]
-        row = [
+        rollouts.add_row(
             name,
             f"{speed[name]:,.0f}",
             f"{speed[first] / speed[name]:.2f} x",
             "-" if other is None else f"{other:.1f} s",
             "-" if other is None or own is None else f"{own / other:.2f} x",
-            f"{r['memory_bytes'] / 1e6:,.0f} MB",
-        ]
-        if gradient:
-            row += _gradient_cells(r.get("gradient"))
-        out.add_row(*row)
-    return out
+            _megabytes(r["memory_bytes"]),
+        )
+    measured = {name: r["gradient"] for name, r in result.items() if "gradient" in r}
+    if not measured:
+        return [rollouts]
+    worlds, steps = (next(iter(measured.values()))[key] for key in ("worlds", "steps"))
+    gradients = Table(title=f"{title}: gradient of {steps} steps, {worlds:,} worlds")
+    gradients.add_column("engine", style="bold")
+    for heading in ("forward", "with gradient", "ratio", "compile", "memory"):
+        gradients.add_column(heading, justify="right")
+    for name, gradient in measured.items():
+        gradients.add_row(name, *_gradient_cells(gradient))
+    for name, gradient in measured.items():
+        if "error" in gradient:
+            gradients.caption = f"{name}: {gradient['error']}"
+    return [rollouts, gradients]
 
 
-def _gradient_cells(gradient: dict[str, Any] | None) -> list[str]:
-    if gradient is None:
-        return ["-"] * 4
+def _gradient_cells(gradient: dict[str, Any]) -> list[str]:
     if "error" in gradient:
-        return ["-", gradient["error"], "-", "-"]
+        return ["refused", *["-"] * 4]
     forward, both = (statistics.median(gradient[key]) for key in ("forward_s", "gradient_s"))
     return [
         f"{forward:.2f} s",
         f"{both:.2f} s",
         f"{both / forward:.1f} x",
-        f"{gradient['gradient_bytes'] / 1e6:,.0f} MB",
+        f"{gradient['compile_s']:.0f} s",
+        _megabytes(gradient["gradient_bytes"]),
     ]
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:,.{0 if count > 1e7 else 1}f} MB"
 
 
 def machine() -> dict[str, Any]:

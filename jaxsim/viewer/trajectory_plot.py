@@ -10,7 +10,9 @@ import jax
 import numpy as np
 
 import jaxsim
+from jaxsim import worlds
 from jaxsim.enums import GeomType, JointType, ObjType
+from jaxsim.pipeline.kinematics import kinematics
 from jaxsim.viewer.raycast import Camera, Scene, render
 
 if TYPE_CHECKING:
@@ -34,16 +36,13 @@ def scenes(model: jaxsim.Model, qpos: np.ndarray) -> list[Scene]:
     Returns:
         One scene a configuration.
     """
-    data = jaxsim.make_data(model)
-    poses = jax.jit(jax.vmap(lambda q: _geom_poses(model, data.replace(qpos=q))))
-    pos, mat = jax.device_get(poses(jax.numpy.asarray(qpos, data.qpos.dtype)))
+    data = worlds.expand(jaxsim.make_data(model))
+    native = data.replace(qpos=jax.numpy.asarray(qpos.T, data.qpos.dtype))
+    posed = jax.jit(kinematics)(worlds.expand(model), native)
+    pos = np.broadcast_to(np.asarray(posed.geom_xpos), (model.ngeom, 3, len(qpos)))
+    mat = np.broadcast_to(np.asarray(posed.geom_xmat), (model.ngeom, 3, 3, len(qpos)))
     kind, size, rgba = (np.asarray(x) for x in (model.geom_type, model.geom_size, model.geom_rgba))
-    return [Scene(kind, size, p, m.reshape(-1, 3, 3), rgba) for p, m in zip(pos, mat, strict=True)]
-
-
-def _geom_poses(model: jaxsim.Model, data: jaxsim.Data) -> tuple[jax.Array, jax.Array]:
-    data = jaxsim.kinematics(model, data)
-    return data.geom_xpos, data.geom_xmat
+    return [Scene(kind, size, pos[..., k], mat[..., k], rgba) for k in range(len(qpos))]
 
 
 def plot_rollout(
@@ -153,15 +152,15 @@ def _moment_images(model: jaxsim.Model, moments: list[Scene]) -> list[np.ndarray
     ]
 
 
-def _crowd_image(model: jaxsim.Model, worlds: list[Scene]) -> np.ndarray:
+def _crowd_image(model: jaxsim.Model, scenes: list[Scene]) -> np.ndarray:
     """All worlds on one floor, side by side."""
-    columns = min(_CROWD[0], len(worlds))
-    rows = -(-len(worlds) // columns)
-    bounds = [_bounds(model, scene) for scene in worlds]
+    columns = min(_CROWD[0], len(scenes))
+    rows = -(-len(scenes) // columns)
+    bounds = [_bounds(model, scene) for scene in scenes]
     gap = 2.3 * float(np.median([radius for _, radius in bounds]))
-    planes = worlds[0].type == GeomType.PLANE
-    picture = Scene(*(field[planes] for field in dataclasses.astuple(worlds[0])))
-    for k, scene in enumerate(worlds):
+    planes = scenes[0].type == GeomType.PLANE
+    picture = Scene(*(field[planes] for field in dataclasses.astuple(scenes[0])))
+    for k, scene in enumerate(scenes):
         across, back = k % columns - (columns - 1) / 2, k // columns - (rows - 1) / 2
         picture = picture + scene.solid().moved(gap * np.array([across, back, 0.0]))
     height = float(np.median([centre[2] for centre, _ in bounds]))
