@@ -17,7 +17,7 @@ from jaxsim.mjcf.files import Files
 from jaxsim.mjcf.limits import MAX_ASSET_BYTES, MAX_XML_BYTES
 from jaxsim.mjcf.namespace import Namespace
 from jaxsim.mjcf.reader import Reader
-from jaxsim.mjcf.schema import root_type
+from jaxsim.mjcf.schema import child_type, root_type
 from jaxsim.mjcf.urdf import UrdfReader
 from jaxsim.mjcf.xmltext import parse_xml
 
@@ -164,8 +164,10 @@ class Spec:
         """Returns the attributes of a settings element, such as `option` or `option/flag`, with their defaults."""
         element = self.root
         for tag in path.split("/"):
-            child = element.find(tag)
-            element = child or element.new(tag)
+            type = child_type(element.type, tag)
+            if type is None:
+                raise element.error(f"<{tag}> cannot stand here")
+            element = element.find(tag) or Element(type)
         return Resolved(element, [])
 
     def compiler_of(self, element: Element) -> Resolved:

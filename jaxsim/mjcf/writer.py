@@ -42,13 +42,10 @@ def to_xml(spec: Spec) -> str:
         for name, value in _attributes(spec, element, ours).items():
             node.set(name, values.write(element.type.attributes.get(name), value))
         for child in element.children:
-            if child.attrib or child.children or child.tag not in _OPTIONAL:
+            if child is not spec.compiler_element or child.attrib or child.children:
                 stack.append((child, etree.SubElement(node, child.tag)))
     etree.indent(tree, "  ")
     return etree.tostring(tree, encoding="unicode") + "\n"
-
-
-_OPTIONAL = frozenset({"compiler", "option", "size", "statistic", "visual", "flag", "asset", "default"})
 
 
 def _attributes(spec: Spec, element: Element, ours: Resolved) -> dict[str, Value]:

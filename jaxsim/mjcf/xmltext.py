@@ -12,13 +12,16 @@ from jaxsim.mjcf.limits import MAX_XML_BYTES
 __all__ = ["parse_xml"]
 
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_GLUED = re.compile(rb"""(=\s*(?:"[^"<]*"|'[^'<]*'))(?=[A-Za-z_])""")
+_BARE = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
 
 
 def parse_xml(data: bytes, file: str | None) -> etree._Element:
     """Returns the root of an XML document, without comments and processing instructions.
 
     Comments are cut out beforehand, because models in the wild hold comments that XML forbids (`--` inside), which
-    MuJoCo accepts. The text is taken as UTF-8, whatever its declaration says.
+    MuJoCo accepts. A missing space between attributes and a bare `&`, which it accepts too, are repaired. The text
+    is taken as UTF-8, whatever its declaration says.
 
     Args:
         data: the document.
@@ -52,13 +55,18 @@ def parse_xml(data: bytes, file: str | None) -> etree._Element:
         remove_pis=True,
         remove_blank_text=True,
     )
+    data = data.decode("utf-8", "replace").encode()
     try:
-        return etree.fromstring(data.decode("utf-8", "replace").encode(), parser)
+        return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        line = error.lineno or None
-        raise MjcfError(f"not well-formed XML: {error.msg}", file=file, line=line) from None
+        problem = error
     except (ValueError, LookupError) as error:
         raise MjcfError(f"not well-formed XML: {error}", file=file) from None
+    try:
+        return etree.fromstring(_BARE.sub(b"&amp;", _GLUED.sub(rb"\1 ", data)), parser)
+    except (etree.XMLSyntaxError, ValueError, LookupError):
+        line = problem.lineno or None
+        raise MjcfError(f"not well-formed XML: {problem.msg}", file=file, line=line) from None
 
 
 def _pad(data: bytes, lines: int) -> bytes:
