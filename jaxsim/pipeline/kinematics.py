@@ -123,19 +123,19 @@ def kinematics(model: Model, data: Data) -> Data:
     cuts = ((0, nb), (nb, nb + ng), (nb + ng, nb + ng + ns))
     xipos, geom_xpos, site_xpos = (lax.slice_in_dim(pos, *c) for c in cuts)
     ximat, geom_xmat, site_xmat = (lax.slice_in_dim(mat, *c) for c in cuts)
-    results = dict(
-        xpos=body.pos,
-        xquat=body.quat,
-        xmat=xmat,
-        xanchor=xanchor,
-        xaxis=xaxis,
-        xipos=xipos,
-        ximat=ximat,
-        geom_xpos=geom_xpos,
-        geom_xmat=geom_xmat,
-        site_xpos=site_xpos,
-        site_xmat=site_xmat,
-    )
+    results = {
+        "xpos": body.pos,
+        "xquat": body.quat,
+        "xmat": xmat,
+        "xanchor": xanchor,
+        "xaxis": xaxis,
+        "xipos": xipos,
+        "ximat": ximat,
+        "geom_xpos": geom_xpos,
+        "geom_xmat": geom_xmat,
+        "site_xpos": site_xpos,
+        "site_xmat": site_xmat,
+    }
     return data.replace(**lax.optimization_barrier(results))
 
 

@@ -8,6 +8,7 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import ConeType, EqType, ObjType
+from jaxsim.math import quaternion as quat
 from jaxsim.math.rows import add_rows, concat, take
 from jaxsim.math.spatial import cross, matvec, matvec_transposed
 from jaxsim.model import Model
@@ -55,9 +56,7 @@ def constraint_wrenches(model: Model, data: Data) -> Array:
                     total = total + _on_chosen(model, data, data.contact.geom[s, side], *args)
                 else:
                     total = total + _on_bodies(model, data, body, *args)
-    for side in (0, 1):
-        total = total + _attachments(model, data, side)
-    return total
+    return total + _attachments(model, data)
 
 
 def _on_bodies(
@@ -81,30 +80,49 @@ def _on_chosen(model: Model, data: Data, geoms: Array, force: Array, torque: Arr
     return concat([sums[:, :3] - cross(centre, sums[:, 3:]), sums[:, 3:]], axis=1)
 
 
-def _attachments(model: Model, data: Data, side: int) -> Array:
-    """Wrenches of connects and welds on body 1 (`side` 0) or body 2 of each."""
+def _attachments(model: Model, data: Data) -> Array:
+    """Wrenches of connects and welds on bodies.
+
+    A weld's orientation rows are the vector part of `conj(qb) qa` times the torque scale (solver.equality), so the
+    torque on body 1 is the vector part of `qb f conj(qa)` times half that scale.
+    """
     layout = row_layout(model)
     ids, n_weld = layout.attached, len(layout.welded)
     n = len(ids)
+    total = jnp.zeros((model.nbody, 6, 1), data.efc_force.dtype)
     if not n:
-        return jnp.zeros((model.nbody, 6, 1), data.efc_force.dtype)
-    force = data.efc_force[: 3 * n].reshape(n, 3, -1)
-    torque = data.efc_force[3 * n : 3 * (n + n_weld)].reshape(n_weld, 3, -1)
-    torque = concat([jnp.zeros((n - n_weld, 3, 1), force.dtype), torque])
+        return total
+    sides = [_ends(model, data, ids, side) for side in (0, 1)]
+    force = take(data.efc_force, np.arange(3 * n)).reshape(n, 3, -1)
+    torque = jnp.zeros((n - n_weld, 3, 1), force.dtype)
+    if n_weld:
+        f = take(data.efc_force, np.arange(3 * n, 3 * (n + n_weld))).reshape(n_weld, 3, -1)
+        f = concat([jnp.zeros_like(f[:, :1]), f], axis=1)
+        scale = take(model.eq_data[:, 10], layout.welded)[:, None]
+        qa, qb = (side[2][n - n_weld :] for side in sides)
+        turned = quat.mul(quat.mul(qb, f), quat.conjugate(qa))[:, 1:]
+        torque = concat([torque, 0.5 * scale * turned])
+    for sign, (body, points, _) in zip((1, -1), sides, strict=True):
+        total = total + _on_bodies(model, data, body, sign * force, sign * torque, points)
+    return total * jnp.asarray(np.minimum(np.arange(model.nbody), 1)[:, None, None], total.dtype)
+
+
+def _ends(model: Model, data: Data, ids: np.ndarray, side: int) -> tuple[np.ndarray, Array, Array]:
+    """Bodies, points (n, 3, W) and orientations (n, 4, W) of one side (0 or 1) of connects and welds."""
     objects = (model.eq_obj2id if side else model.eq_obj1id)[ids]
     on_site = model.eq_objtype[ids] == ObjType.SITE
+    welded = model.eq_type[ids] == EqType.WELD
     site = np.where(on_site, objects, 0)
     body = np.where(on_site, model.site_bodyid[site], objects) if model.nsite else objects
-    start = 3 * np.where(model.eq_type[ids] == EqType.WELD, 1 - side, side)
-    anchor = take(
-        model.eq_data.reshape(-1, model.eq_data.shape[-1]),
-        (ids[:, None] * model.eq_data.shape[1] + start[:, None] + np.arange(3)).reshape(-1),
-    ).reshape(n, 3, -1)
+    numbers = take(model.eq_data, ids)
+    first, second = numbers[:, :3], numbers[:, 3:6]
+    anchor = jnp.where(jnp.asarray(welded == bool(side))[:, None, None], first, second)
+    turn = jnp.asarray(np.eye(4)[:1, :, None], numbers.dtype)
+    if side == 0:
+        turn = jnp.where(jnp.asarray(welded)[:, None, None], numbers[:, 6:10], turn)
     if on_site.any():
-        anchor = jnp.where(jnp.asarray(on_site)[:, None, None], take(model.site_pos, site), anchor)
+        chosen = jnp.asarray(on_site)[:, None, None]
+        anchor = jnp.where(chosen, take(model.site_pos, site), anchor)
+        turn = jnp.where(chosen, take(model.site_quat, site), turn)
     points = take(data.xpos, body) + matvec(take(data.xmat, body), anchor)
-    sign = 1 - 2 * side
-    wrenches = _on_bodies(model, data, body, sign * force, sign * torque, points)
-    is_body = np.ones((model.nbody, 1, 1))
-    is_body[0] = 0
-    return wrenches * jnp.asarray(is_body, wrenches.dtype)
+    return body, points, quat.mul(take(data.xquat, body), turn)
