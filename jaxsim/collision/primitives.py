@@ -13,6 +13,7 @@ from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.vec import TINY, Vec, fallback_unit, unit
 
 __all__ = [
+    "PARALLEL",
     "capsule_capsule",
     "plane_box",
     "plane_capsule",
@@ -23,6 +24,10 @@ __all__ = [
     "sphere_sphere",
     "spheres",
 ]
+
+
+PARALLEL = 1e-8
+"""Squared sine of the angle below which two capsules are parallel and touch in two points."""
 
 
 def plane_sphere(plane: Shape, sphere: Shape, margin: Array) -> Points:
@@ -81,58 +86,42 @@ def sphere_box(sphere: Shape, box: Shape, margin: Array) -> Points:
 
 
 def capsule_capsule(a: Shape, b: Shape, margin: Array) -> Points:
-    """Capsule against capsule: one point, or up to two where the axes are parallel.
+    """Capsule against capsule: one point, or two where the axes are parallel.
 
     With segment points p1 = c1 + x1 a1 and p2 = c2 + x2 a2, x in [-1, 1], |p1 - p2|^2 is the quadratic form
-    ma x1^2 + mc x2^2 + 2 mb x1 x2 - 2 u x1 - 2 v x2 + const. Parallel axes have no unique nearest points: the
-    four ends are tried in turn and the first two within reach are taken.
+    ma x1^2 + mc x2^2 + 2 mb x1 x2 - 2 u x1 - 2 v x2 + const. Parallel axes have no unique nearest points: there the
+    two points are the ends of the stretch on which the segments run beside each other.
     """
+    del margin
     axis1, axis2 = a.axes.z * a.size.y, b.axes.z * b.size.y
     dif = a.pos - b.pos
     ma, mb, mc = axis1.dot(axis1), -axis1.dot(axis2), axis2.dot(axis2)
     u, v = -axis1.dot(dif), axis2.dot(dif)
     normal = axis1.cross(axis2)
-    det = normal.dot(normal)
-    # sine of the angle below which rounding of the axes decides: relevant in float32
-    noise = 8.0 * jnp.finfo(det.dtype).eps
-    parallel = det < jnp.maximum(TINY, noise * noise * ma * mc)
+    det, square = normal.dot(normal), ma * mc
+    parallel = det < PARALLEL * square
     inverse = 1.0 / jnp.where(parallel, 1.0, det)
-
     x1, x2 = (mc * u - mb * v) * inverse, (ma * v - mb * u) * inverse
+    # in float32 the nearest points of nearly parallel axes are ill-conditioned; their distance is stationary in x
+    loose = det < jnp.sqrt(jnp.finfo(det.dtype).eps) * square
+    x1, x2 = (jnp.where(loose, lax.stop_gradient(w), w) for w in (x1, x2))
+
     ima, imc = 1.0 / ma, 1.0 / mc
+    past, before = (u - mb) * ima, (u + mb) * ima
     x2 = jnp.where(x1 > 1, (v - mb) * imc, jnp.where(x1 < -1, (v + mb) * imc, x2))
-    x1 = jnp.where(
-        x2 > 1,
-        jnp.clip((u - mb) * ima, -1, 1),
-        jnp.where(x2 < -1, jnp.clip((u + mb) * ima, -1, 1), jnp.clip(x1, -1, 1)),
-    )
+    x1 = jnp.clip(jnp.where(x2 > 1, past, jnp.where(x2 < -1, before, x1)), -1, 1)
     x2 = jnp.clip(x2, -1, 1)
 
-    reach = margin + a.size.x + b.size.x
-    const = dif.dot(dif) - reach * reach
-    one = jnp.ones_like(u)
-    ends = [
-        (one, jnp.clip((v - mb) * imc, -1, 1)),
-        (-one, jnp.clip((v + mb) * imc, -1, 1)),
-        (jnp.clip((u - mb) * ima, -1, 1), one),
-        (jnp.clip((u + mb) * ima, -1, 1), -one),
-    ]
-    near = [
-        (ma * s * s + mc * t * t + 2.0 * (mb * s * t - u * s - v * t) + const) <= 0 for s, t in ends
-    ]
-    # the first two ends within reach
-    first = _choose(near[:3], ends)
-    after = [near[1] & near[0], near[2] & (near[0] ^ near[1])]
-    second = _choose(after, ends[1:])
-    count = sum(n.astype(jnp.int32) for n in near)
-
-    # the nearest points of nearly parallel axes are ill-conditioned, their distance is not: it is stationary there
-    loose = det < jnp.sqrt(jnp.finfo(det.dtype).eps) * ma * mc
-    x1, x2 = (jnp.where(loose, lax.stop_gradient(w), w) for w in (x1, x2))
-    x1, x2 = jnp.where(parallel, first[0], x1), jnp.where(parallel, first[1], x2)
+    same = past > before
+    side = jnp.where(same, 1.0, -1.0).astype(u.dtype)
+    ends = []
+    for x, y in ((jnp.where(same, before, past), -side), (jnp.where(same, past, before), side)):
+        s = jnp.clip(x, -1, 1)
+        ends.append((s, jnp.where(jnp.abs(x) > 1, jnp.clip((v - mb * s) * imc, -1, 1), y)))
+    first = (jnp.where(parallel, end, x) for end, x in zip(ends[0], (x1, x2), strict=True))
     fallback = _axis_fallback(a, b)
     points = []
-    for s, t, valid in ((x1, x2, ~parallel | (count > 0)), (*second, parallel & (count > 1))):
+    for (s, t), valid in ((first, jnp.ones_like(parallel)), (ends[1], parallel)):
         point = spheres(a.pos + axis1 * s, a.size.x, b.pos + axis2 * t, b.size.x, fallback)
         points.append(point._replace(valid=valid))
     return stack_points(points)
@@ -181,11 +170,3 @@ def _plane_ball(plane: Shape, centre: Vec, radius: Array) -> Points:
 def _axis_fallback(a: Shape, b: Shape) -> Vec:
     """Normal where two centres coincide: across both z axes, or (1, 0, 0)."""
     return fallback_unit(a.axes.z.stop().cross(b.axes.z.stop()))
-
-
-def _choose(flags: list[Array], options: list[tuple[Array, ...]]) -> tuple[Array, ...]:
-    """The first option whose flag is set; the last option has no flag and is taken otherwise."""
-    chosen = options[-1]
-    for flag, option in zip(reversed(flags), reversed(options[: len(flags)]), strict=True):
-        chosen = tuple(jnp.where(flag, a, b) for a, b in zip(option, chosen, strict=True))
-    return chosen
