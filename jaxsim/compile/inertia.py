@@ -15,7 +15,10 @@ __all__ = ["MINVAL", "about", "combine", "in_frame", "principal_axes"]
 MINVAL = 1e-15
 """Smallest mass, moment or length that is not zero."""
 
-_JACOBI_EPS = 1e-12
+_OFF_DIAGONAL = 4e-15
+"""Off-diagonal entries below this, relative to the largest moment, count as zero."""
+_EQUAL = 1e-12
+"""Moments closer than this, relative to the largest, are not reordered."""
 _MAX_ROTATIONS = 500
 
 
@@ -57,6 +60,7 @@ def principal_axes(full: Sequence[float]) -> tuple[Quat, Vec3]:
     """
     xx, yy, zz, xy, xz, yz = full
     matrix = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    scale = max(abs(xx), abs(yy), abs(zz))
     quat = IDENTITY
     moments = [xx, yy, zz]
     for _ in range(_MAX_ROTATIONS):
@@ -64,20 +68,16 @@ def principal_axes(full: Sequence[float]) -> tuple[Quat, Vec3]:
         moments = [rotated[0][0], rotated[1][1], rotated[2][2]]
         row, col, axis = _largest(rotated)
         pivot = rotated[row][col]
-        if abs(pivot) < _JACOBI_EPS:
+        if abs(pivot) <= _OFF_DIAGONAL * scale:
             break
-        tau = (rotated[col][col] - rotated[row][row]) / (2 * pivot)
+        tau = (moments[col] - moments[row]) / (2 * pivot)
         tangent = 1.0 / (tau + sqrt(1 + tau * tau)) if tau >= 0 else -1.0 / (-tau + sqrt(1 + tau * tau))
         cosine = 1.0 / sqrt(1 + tangent * tangent)
-        if cosine > 1.0 - _JACOBI_EPS:
-            break
-        half = sqrt(0.5 - 0.5 * cosine)
-        if (tau >= 0) != (axis == 1):
-            half = -half
-        turn = [sqrt(1.0 - half * half), 0.0, 0.0, 0.0]
-        turn[axis + 1] = half
+        half = tangent * cosine / sqrt(2 * (1 + cosine))
+        turn = [sqrt((1 + cosine) / 2), 0.0, 0.0, 0.0]
+        turn[axis + 1] = half if axis == 1 else -half
         quat = multiply(quat, unit_quat(turn))
-    quat, moments = _sorted(quat, moments)
+    quat, moments = _sorted(quat, moments, _EQUAL * scale)
     if moments[2] < 1e-14:
         raise ValueError("inertia must have positive eigenvalues")
     return quat, (moments[0], moments[1], moments[2])
@@ -98,11 +98,11 @@ def _largest(a: Sequence[Sequence[float]]) -> tuple[int, int, int]:
     return (0, 2, 1) if xz > yz else (1, 2, 0)
 
 
-def _sorted(quat: Quat, moments: list[float]) -> tuple[Quat, list[float]]:
+def _sorted(quat: Quat, moments: list[float], equal: float) -> tuple[Quat, list[float]]:
     """Orders the moments by quarter turns of the axes; equal ones stay."""
     quarter = 0.707106781186548
     for lead in (0, 1, 0):
-        if moments[lead] + _JACOBI_EPS < moments[lead + 1]:
+        if moments[lead] + equal < moments[lead + 1]:
             moments[lead], moments[lead + 1] = moments[lead + 1], moments[lead]
             turn = [quarter, 0.0, 0.0, 0.0]
             turn[(lead + 2) % 3 + 1] = quarter

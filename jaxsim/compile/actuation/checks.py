@@ -30,8 +30,6 @@ def check_types(general: General, ctrlspec: int) -> None:
         raise element.error("dyntype pid needs gaintype pid", attribute="dyntype")
     if general.gaintype == GainType.DCMOTOR:
         _check_dcmotor(general, ctrlspec)
-    if general.input and general.gaintype not in (GainType.SO3, GainType.PID, GainType.DCMOTOR):
-        raise element.error("only so3, pid and dcmotor actuators choose their inputs", attribute="input")
     for name in ("damping", "armature"):
         value = getattr(general, name)
         if (any(value) if isinstance(value, list) else value) and general.trntype not in _SCALAR:

@@ -58,10 +58,12 @@ def compile_actuators(spec: Spec, names: Names, settings: SettingsOf) -> dict[st
 
 
 def _compile(spec: Spec, names: Names, settings: SettingsOf, element: Element, index: int) -> Actuator:
-    general = General(element, element.name, index)
+    general = General(element)
     for source in (*spec.default_chain(element), element):
         merge(general, source)
         apply_shortcut(general, source)
+    if "input" in element and general.gaintype not in (GainType.SO3, GainType.PID, GainType.DCMOTOR):
+        raise element.error("only so3, pid and dcmotor actuators choose their inputs", attribute="input")
     actuator = Actuator(general, element, element.name, index)
     target = _target(names, actuator)
     _inputs_and_outputs(actuator, target)
@@ -97,7 +99,7 @@ def _target(names: Names, actuator: Actuator) -> Any:
 def _inputs_and_outputs(actuator: Actuator, target: Any) -> None:
     """Sizes the blocks of controls and forces; checks orientation servos."""
     general, element = actuator.general, actuator.element
-    spec = general.input
+    spec = actuator.ctrlspec = general.input
     if general.gaintype == GainType.SO3 or general.biastype == BiasType.SO3:
         if general.trntype == TrnType.SITE and not general.refsite:
             raise element.error("an orientation servo of a site needs a reference site", attribute="site")

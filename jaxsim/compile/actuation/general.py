@@ -11,11 +11,11 @@ import numpy as np
 from jaxsim.enums import BiasType, DynType, GainType, TrnType
 from jaxsim.mjcf import Element
 
-__all__ = ["General", "Input", "merge"]
+__all__ = ["General", "Input", "merge", "unit"]
 
 
 class Input(IntFlag):
-    """Which controls an actuator takes; `EXPMAP` and `QUAT` are for orientation servos only."""
+    """Meaning of the controls; `EXPMAP` and `QUAT` are for orientation servos only."""
 
     EXPMAP = 1
     QUAT = 2
@@ -24,6 +24,7 @@ class Input(IntFlag):
     FF = 4
     VOLTAGE = 8
     NONE = 16
+    PRESSURE = 32
 
 
 _INPUTS = {
@@ -45,8 +46,13 @@ _TRANSMISSIONS = {
 }
 
 
+def unit(count: int, first: float = 1.0) -> list[float]:
+    """Returns a vector that is zero but for its first entry."""
+    return [first, *[0.0] * (count - 1)]
+
+
 def _zeros(count: int, first: float = 0.0) -> Any:
-    return field(default_factory=lambda: [first, *[0.0] * (count - 1)])
+    return field(default_factory=lambda: unit(count, first))
 
 
 @dataclass(eq=False)
@@ -54,13 +60,13 @@ class General:
     """An actuator while its defaults and its own attributes are merged; names are those of `general`.
 
     Attributes:
-        target: the tag attribute that names the transmission's target, and the name.
+        shortcut: the tag of the element that was merged last.
+        target: the attribute that names the transmission's target, and the name.
         input: bits of Input; 0: the type's own default.
     """
 
     element: Element
-    name: str = ""
-    id: int = -1
+    shortcut: str = "general"
     group: int = 0
     nsample: int = 0
     interp: int = 0
@@ -93,6 +99,13 @@ class General:
     target: tuple[str, str] | None = None
     slidersite: str = ""
     refsite: str = ""
+
+
+    def reset(self) -> None:
+        """Forgets dynamics, gain and bias, as they were set for another shortcut."""
+        self.dyntype, self.gaintype, self.biastype = DynType.NONE, GainType.FIXED, BiasType.NONE
+        self.dynprm, self.gainprm, self.biasprm = unit(10), unit(10), [0.0] * 10
+        self.inheritrange, self.actdim, self.actearly, self.input = 0.0, -1, False, 0
 
 
 _ENUMS = {"dyntype": DynType, "gaintype": GainType, "biastype": BiasType}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import pi, sqrt
-from typing import Any
 
 import numpy as np
 
-from jaxsim.compile.actuation.general import General
+from jaxsim.compile.actuation.general import General, Input, unit
 from jaxsim.enums import BiasType, DynType, GainType
 from jaxsim.mjcf import Element
 
@@ -18,16 +17,28 @@ __all__ = ["apply_shortcut"]
 def apply_shortcut(actuator: General, element: Element) -> None:
     """Sets the general parameters that a shortcut's own attributes stand for.
 
-    Attributes that the element does not give keep what the default classes have put into the general parameters.
+    What the element does not give is taken from the default classes if they used the same shortcut, or a general
+    actuator with the same type of gain; otherwise it has the shortcut's own default.
 
     Raises:
         MjcfError: a value is not allowed.
     """
-    _SHORTCUTS[element.tag](actuator, element)
-
-
-def _types(actuator: General, dyn: DynType, gain: GainType, bias: BiasType) -> None:
-    actuator.dyntype, actuator.gaintype, actuator.biastype = dyn, gain, bias
+    tag = element.tag
+    if tag != "general":
+        gain, build = _SHORTCUTS[tag]
+        related = actuator.shortcut == tag or (actuator.shortcut == "general" and actuator.gaintype == gain)
+        if actuator.shortcut != tag:
+            actuator.actdim, actuator.actearly = -1, False
+        if not related:
+            if actuator.gaintype == GainType.DCMOTOR and "actlimited" not in element:
+                actuator.actlimited = "auto"
+            own = {name: getattr(actuator, name) for name in ("inheritrange", "input") if name in element}
+            actuator.reset()
+            for name, value in own.items():
+                setattr(actuator, name, value)
+        build(actuator, element, related)
+        actuator.gaintype = gain
+    actuator.shortcut = tag
 
 
 def _not_negative(element: Element, *names: str) -> None:
@@ -36,25 +47,19 @@ def _not_negative(element: Element, *names: str) -> None:
             raise element.error("cannot be negative", attribute=name)
 
 
-def _general(actuator: General, element: Element) -> None:
-    del actuator, element
+def _motor(actuator: General, element: Element, related: bool) -> None:
+    del element, related
+    actuator.reset()
 
 
-def _motor(actuator: General, element: Element) -> None:
-    del element
-    actuator.gainprm[0] = 1.0
-    _types(actuator, DynType.NONE, GainType.FIXED, BiasType.NONE)
-
-
-def _damping(actuator: General, element: Element) -> None:
-    """Velocity gain of a servo: negative in biasprm[2]; a damping ratio is kept there as a positive number."""
+def _damping(actuator: General, element: Element) -> float:
+    """Returns the velocity term of a servo: minus the gain, or a damping ratio, which is positive."""
     if "kv" in element and "dampratio" in element:
         raise element.error("give either kv or dampratio", attribute="dampratio")
     _not_negative(element, "kv", "dampratio")
     if "kv" in element:
-        actuator.biasprm[2] = -element["kv"]
-    if "dampratio" in element:
-        actuator.biasprm[2] = element["dampratio"]
+        return -element["kv"]
+    return element.get("dampratio", actuator.biasprm[2])
 
 
 def _inherit(actuator: General, element: Element, what: str) -> None:
@@ -62,109 +67,113 @@ def _inherit(actuator: General, element: Element, what: str) -> None:
         raise element.error(f"give either {what} or inheritrange", attribute="inheritrange")
 
 
-def _position(actuator: General, element: Element) -> None:
+def _servo(actuator: General, element: Element) -> None:
+    """Proportional gain and damping."""
     kp = element.get("kp", actuator.gainprm[0])
-    actuator.gainprm[0], actuator.biasprm[1] = kp, -kp
-    _damping(actuator, element)
-    if "timeconst" in element:
-        _not_negative(element, "timeconst")
-        actuator.dynprm[0] = element["timeconst"]
-        actuator.dyntype = DynType.FILTEREXACT if element["timeconst"] else DynType.NONE
+    damping = _damping(actuator, element)
+    actuator.gainprm, actuator.biasprm = unit(10, kp), [0.0, -kp, damping, *[0.0] * 7]
+    actuator.biastype = BiasType.AFFINE
+
+
+def _position(actuator: General, element: Element, related: bool) -> None:
+    del related
+    _servo(actuator, element)
+    _not_negative(element, "timeconst")
+    lagged = actuator.dyntype == DynType.FILTEREXACT
+    time = element.get("timeconst", actuator.dynprm[0] if lagged else 0.0)
+    actuator.dyntype = DynType.FILTEREXACT if time else DynType.NONE
+    actuator.dynprm = unit(10, time or 1.0)
     _inherit(actuator, element, "ctrlrange")
-    actuator.gaintype, actuator.biastype = GainType.FIXED, BiasType.AFFINE
+    actuator.input = int(Input.POS)
 
 
-def _intvelocity(actuator: General, element: Element) -> None:
-    kp = element.get("kp", actuator.gainprm[0])
-    actuator.gainprm[0], actuator.biasprm[1] = kp, -kp
-    _damping(actuator, element)
+def _intvelocity(actuator: General, element: Element, related: bool) -> None:
+    del related
+    _servo(actuator, element)
+    lagged = actuator.dyntype == DynType.FILTEREXACT
+    actuator.dynprm = unit(10, actuator.dynprm[0] if lagged else 1.0)
+    actuator.dyntype = DynType.INTEGRATOR
     _inherit(actuator, element, "actrange")
-    _types(actuator, DynType.INTEGRATOR, GainType.FIXED, BiasType.AFFINE)
+    actuator.input = int(Input.VEL)
 
 
-def _orientation(actuator: General, element: Element) -> None:
-    kp = element.get("kp", actuator.gainprm[0])
-    actuator.gainprm[0], actuator.biasprm[1] = kp, -kp
-    _damping(actuator, element)
-    _types(actuator, DynType.NONE, GainType.SO3, BiasType.SO3)
+def _orientation(actuator: General, element: Element, related: bool) -> None:
+    del related
+    _servo(actuator, element)
+    actuator.biastype, actuator.dyntype, actuator.dynprm = BiasType.SO3, DynType.NONE, unit(10)
 
 
-def _pid(actuator: General, element: Element) -> None:
+def _pid(actuator: General, element: Element, related: bool) -> None:
     """Proportional and velocity gain in biasprm, integral gain in gainprm[0], its limits in dynprm."""
-    kept = actuator.dyntype == DynType.PID
-    actuator.biasprm[1] = -element.get("kp", -actuator.biasprm[1])
-    _damping(actuator, element)
-    ki = element.get("ki", actuator.gainprm[0] * kept)
-    imax = element.get("imax", actuator.dynprm[0] * kept)
-    slewmax = element.get("slewmax", actuator.dynprm[1] * kept)
+    kp = element.get("kp", -actuator.biasprm[1] if related else 1.0)
+    damping = _damping(actuator, element)
+    ki = element.get("ki", actuator.gainprm[0] * related)
+    imax = element.get("imax", actuator.dynprm[0] * related)
+    slewmax = element.get("slewmax", actuator.dynprm[1] * related)
     _not_negative(element, "slewmax", "imax")
-    actuator.gainprm[0], actuator.dynprm[1] = ki, slewmax
-    if ki:
-        actuator.dynprm[0] = imax
+    actuator.biasprm = [0.0, -kp, damping, *[0.0] * 7]
+    actuator.gainprm = unit(10, ki)
+    actuator.dynprm = [imax if ki else 0.0, slewmax, *[0.0] * 8]
     if "posrange" in element:
         actuator.ctrlrange = element["posrange"].tolist()
     _inherit(actuator, element, "ctrlrange")
-    _types(actuator, DynType.PID if ki or slewmax else DynType.NONE, GainType.PID, BiasType.AFFINE)
+    actuator.dyntype = DynType.PID if ki or slewmax else DynType.NONE
+    actuator.biastype = BiasType.AFFINE
 
 
-def _velocity(actuator: General, element: Element) -> None:
+def _velocity(actuator: General, element: Element, related: bool) -> None:
+    del related
     kv = element.get("kv", actuator.gainprm[0])
-    actuator.biasprm = [0.0] * 10
+    actuator.reset()
     actuator.gainprm[0], actuator.biasprm[2] = kv, -kv
-    _types(actuator, DynType.NONE, GainType.FIXED, BiasType.AFFINE)
+    actuator.biastype = BiasType.AFFINE
+    actuator.input = int(Input.VEL)
 
 
-def _damper(actuator: General, element: Element) -> None:
-    inherited = -actuator.gainprm[2] if actuator.gaintype == GainType.AFFINE else 0.0
-    kv = element.get("kv", inherited)
+def _damper(actuator: General, element: Element, related: bool) -> None:
+    kv = element.get("kv", -actuator.gainprm[2] if related else 0.0)
     _not_negative(element, "kv", "ctrlrange")
-    actuator.gainprm = [0.0] * 10
-    actuator.gainprm[2] = -kv
+    if kv < 0:
+        raise element.error("the inherited gain must not be positive", attribute="kv")
+    actuator.reset()
+    actuator.gainprm = [0.0, 0.0, -kv, *[0.0] * 7]
     actuator.ctrllimited = "true"
-    _types(actuator, DynType.NONE, GainType.AFFINE, BiasType.NONE)
 
 
-def _cylinder(actuator: General, element: Element) -> None:
-    actuator.dynprm[0] = element.get("timeconst", actuator.dynprm[0])
-    actuator.gainprm[0] = element.get("area", actuator.gainprm[0])
+def _cylinder(actuator: General, element: Element, related: bool) -> None:
+    del related
+    time = element.get("timeconst", actuator.dynprm[0])
+    area = element.get("area", actuator.gainprm[0])
     if element.get("diameter", -1.0) >= 0:
-        actuator.gainprm[0] = pi / 4 * element["diameter"] ** 2
-    if "bias" in element:
-        actuator.biasprm[:3] = element["bias"].tolist()
-    _types(actuator, DynType.FILTER, GainType.FIXED, BiasType.AFFINE)
+        area = pi / 4 * element["diameter"] ** 2
+    bias = element["bias"].tolist() if "bias" in element else actuator.biasprm[:3]
+    actuator.dynprm, actuator.gainprm = unit(10, time), unit(10, area)
+    actuator.biasprm = [*bias, *[0.0] * 7]
+    actuator.dyntype, actuator.biastype = DynType.FILTER, BiasType.AFFINE
+    actuator.input = int(Input.PRESSURE)
 
 
-def _adhesion(actuator: General, element: Element) -> None:
+def _adhesion(actuator: General, element: Element, related: bool) -> None:
+    del related
     _not_negative(element, "gain", "ctrlrange")
-    actuator.gainprm[0] = element.get("gain", actuator.gainprm[0])
+    gain = element.get("gain", actuator.gainprm[0])
+    actuator.reset()
+    actuator.gainprm[0] = gain
     actuator.ctrllimited = "true"
-    actuator.gaintype, actuator.biastype = GainType.FIXED, BiasType.NONE
 
 
-_MUSCLE_DYN = ((0, 1.0, 0.01), (1, 0.0, 0.04))
-_MUSCLE_GAIN = (
-    (0, 1.0, 0.75),
-    (1, 0.0, 1.05),
-    (2, 0.0, -1.0),
-    (3, 0.0, 200.0),
-    (4, 0.0, 0.5),
-    (5, 0.0, 1.6),
-    (6, 0.0, 1.5),
-    (7, 0.0, 1.3),
-    (8, 0.0, 1.2),
-)
-"""Parameter, the value by which it is recognised as not set, and the muscle's default."""
+_MUSCLE_DYN = (0.01, 0.04)
+"""Time constants of activation and deactivation, s."""
+_MUSCLE_GAIN = (0.75, 1.05, -1.0, 200.0, 0.5, 1.6, 1.5, 1.3, 1.2)
+"""Operating range, force, scale, lmin, lmax, vmax, fpmax, fvmax."""
 
 
-def _muscle(actuator: General, element: Element) -> None:
-    for index, unset, default in _MUSCLE_DYN:
-        if actuator.dynprm[index] == unset:
-            actuator.dynprm[index] = default
-    for index, unset, default in _MUSCLE_GAIN:
-        if actuator.gainprm[index] == unset:
-            actuator.gainprm[index] = default
-    actuator.dynprm[2] = element.get("tausmooth", actuator.dynprm[2])
+def _muscle(actuator: General, element: Element, related: bool) -> None:
+    if not related:
+        actuator.dynprm = [*_MUSCLE_DYN, *[0.0] * 8]
+        actuator.gainprm = [*_MUSCLE_GAIN, 0.0]
     _not_negative(element, "tausmooth")
+    actuator.dynprm[2] = element.get("tausmooth", actuator.dynprm[2])
     given: list[tuple[list[float], int, float]] = []
     for target, name in ((actuator.dynprm, "timeconst"), (actuator.gainprm, "range")):
         given += [(target, k, x) for k, x in enumerate(np.atleast_1d(element.get(name, [])).tolist())]
@@ -173,11 +182,11 @@ def _muscle(actuator: General, element: Element) -> None:
     for target, index, value in given:
         if value >= 0:
             target[index] = value
-    actuator.biasprm[:9] = actuator.gainprm[:9]
-    _types(actuator, DynType.MUSCLE, GainType.MUSCLE, BiasType.MUSCLE)
+    actuator.biasprm = list(actuator.gainprm)
+    actuator.dyntype, actuator.biastype = DynType.MUSCLE, BiasType.MUSCLE
 
 
-def _dcmotor(actuator: General, element: Element) -> None:
+def _dcmotor(actuator: General, element: Element, related: bool) -> None:
     """Electrical, thermal and friction parameters of a DC motor.
 
     gainprm holds resistance, motor constant, temperature coefficient, reference temperature, controller gains
@@ -185,16 +194,16 @@ def _dcmotor(actuator: General, element: Element) -> None:
     capacitance and ambient temperature, LuGre stiffness and damping, command slew limit, integral limit; biasprm
     cogging (amplitude, periodicity, phase) and LuGre (Coulomb, static, Stribeck).
     """
+    if not related:
+        actuator.gainprm, actuator.dynprm = [0.0] * 10, [0.0] * 10
     gain, dyn, bias = actuator.gainprm, actuator.dynprm, actuator.biasprm
-    kept = actuator.gaintype == GainType.DCMOTOR
 
     def read(name: str, inherited: list[float]) -> list[float]:
-        values = inherited if kept else [0.0] * len(inherited)
         given = np.atleast_1d(element.get(name, [])).tolist()
-        return [*given, *values[len(given) :]]
+        return [*given, *inherited[len(given) :]]
 
     torque, emf = read("motorconst", [gain[1], 0.0])
-    resistance = element.get("resistance", gain[0] if kept else 0.0)
+    resistance = element.get("resistance", gain[0])
     nominal = read("nominal", [0.0] * 3)
     saturation = read("saturation", [0.0, 0.0, dyn[1]])
     inductance = read("inductance", [0.0, dyn[0]])
@@ -202,13 +211,11 @@ def _dcmotor(actuator: General, element: Element) -> None:
     controller = read("controller", [gain[4], gain[5], gain[6], dyn[7], dyn[8], gain[7]])
     thermal = read("thermal", [dyn[2], dyn[3], 0.0, gain[2], gain[3], dyn[4]])
     lugre = read("lugre", [dyn[5], dyn[6], bias[3], bias[4], bias[5]])
-    if "input" not in element and not kept:
-        actuator.input = 0
     if min(inductance) < 0:
         raise element.error("cannot be negative", attribute="inductance")
 
     constant, resistance = _motor_constants(actuator, element, torque, emf, resistance, nominal)
-    _types(actuator, DynType.DCMOTOR, GainType.DCMOTOR, BiasType.DCMOTOR)
+    actuator.dyntype, actuator.biastype = DynType.DCMOTOR, BiasType.DCMOTOR
     gain[0], gain[1] = resistance, constant
     gain[4:7], dyn[7], dyn[8] = controller[:3], controller[3], controller[4]
     if controller[5] > 0:
@@ -273,17 +280,16 @@ def _thermal(actuator: General, element: Element, thermal: list[float]) -> bool:
     return True
 
 
-_SHORTCUTS: dict[str, Callable[[General, Element], Any]] = {
-    "general": _general,
-    "motor": _motor,
-    "position": _position,
-    "velocity": _velocity,
-    "intvelocity": _intvelocity,
-    "orientation": _orientation,
-    "pid": _pid,
-    "damper": _damper,
-    "cylinder": _cylinder,
-    "muscle": _muscle,
-    "adhesion": _adhesion,
-    "dcmotor": _dcmotor,
+_SHORTCUTS: dict[str, tuple[GainType, Callable[[General, Element, bool], None]]] = {
+    "motor": (GainType.FIXED, _motor),
+    "position": (GainType.FIXED, _position),
+    "velocity": (GainType.FIXED, _velocity),
+    "intvelocity": (GainType.FIXED, _intvelocity),
+    "orientation": (GainType.SO3, _orientation),
+    "pid": (GainType.PID, _pid),
+    "damper": (GainType.AFFINE, _damper),
+    "cylinder": (GainType.FIXED, _cylinder),
+    "muscle": (GainType.MUSCLE, _muscle),
+    "adhesion": (GainType.FIXED, _adhesion),
+    "dcmotor": (GainType.DCMOTOR, _dcmotor),
 }

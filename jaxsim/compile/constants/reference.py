@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cholesky, solve_triangular
 
 from jaxsim.compile.constants.fixed import actuator_armature, sliding_bodies
 from jaxsim.compile.constants.pose import Pose, kinematics
@@ -50,12 +50,12 @@ def _inverse_weights(pose: Pose, matrix: np.ndarray, jacobian: np.ndarray, momen
     f["tendon_invweight0"], f["actuator_acc0"] = np.zeros(f["ntendon"]), np.zeros(f["nout"])
     if nv == 0:
         return
-    inverse = _inverse(f, matrix)
+    root = _inverse_root(f, matrix)
     moving = np.flatnonzero(f["body_dofnum"][f["body_weldid"]] > 0)
     linear, angular = pose.jacobian(pose.xipos[moving], moving)
-    body[moving, 0] = np.einsum("nij,nij->n", linear @ inverse, linear) / 3
-    body[moving, 1] = np.einsum("nij,nij->n", angular @ inverse, angular) / 3
-    diagonal = np.diag(inverse)
+    body[moving, 0] = ((linear @ root) ** 2).sum((1, 2)) / 3
+    body[moving, 1] = ((angular @ root) ** 2).sum((1, 2)) / 3
+    diagonal = (root**2).sum(1)
     for type, adr in zip(f["jnt_type"], f["jnt_dofadr"], strict=True):
         starts = {JointType.FREE: (adr, adr + 3), JointType.BALL: (adr,)}.get(type)
         if starts is None:
@@ -68,12 +68,12 @@ def _inverse_weights(pose: Pose, matrix: np.ndarray, jacobian: np.ndarray, momen
     body[sliding, 0], body[sliding, 1] = weight[sliding], 0.0
     plain = sliding[f["dof_bodyid"]]
     dof[plain] = weight[f["dof_bodyid"]][plain]
-    f["tendon_invweight0"] = np.einsum("ij,ij->i", jacobian @ inverse, jacobian)
-    f["actuator_acc0"] = np.linalg.norm(moment @ inverse, axis=1)
+    f["tendon_invweight0"] = ((jacobian @ root) ** 2).sum(1)
+    f["actuator_acc0"] = np.linalg.norm((moment @ root) @ root.T, axis=1)
 
 
-def _inverse(fields: Fields, matrix: np.ndarray) -> np.ndarray:
-    """Inverts the joint-space inertia, tree by tree unless tendons couple them."""
+def _inverse_root(fields: Fields, matrix: np.ndarray) -> np.ndarray:
+    """Returns R with R R^T the inverse of the joint-space inertia, tree by tree unless tendons couple them."""
     nv = matrix.shape[0]
     blocks = [(0, nv)]
     if not fields["tendon_armature"].any():
@@ -81,12 +81,24 @@ def _inverse(fields: Fields, matrix: np.ndarray) -> np.ndarray:
         blocks = [(int(a), int(a + n)) for a, n in zip(adr, num, strict=True)]
     result = np.zeros((nv, nv))
     for start, stop in blocks:
-        block = matrix[start:stop, start:stop]
-        try:
-            result[start:stop, start:stop] = cho_solve(cho_factor(block), np.eye(stop - start))
-        except np.linalg.LinAlgError:
-            result[start:stop, start:stop] = np.linalg.pinv(block, hermitian=True)
+        result[start:stop, start:stop] = _inverse_root_block(matrix[start:stop, start:stop])
     return result
+
+
+def _inverse_root_block(block: np.ndarray) -> np.ndarray:
+    """Returns R with R R^T the inverse; a pivot that is not positive counts as the smallest mass, as in C."""
+    count = block.shape[0]
+    try:
+        return solve_triangular(cholesky(block, lower=True), np.eye(count), lower=True).T
+    except np.linalg.LinAlgError:
+        pass
+    work, lower, pivots = block.copy(), np.eye(count), np.zeros(count)
+    for k in range(count - 1, -1, -1):
+        pivots[k] = max(work[k, k], _MINVAL)
+        row = work[k, :k] / pivots[k]
+        work[:k, :k] -= np.outer(row, work[k, :k])
+        lower[k, :k] = row
+    return np.linalg.inv(lower) / np.sqrt(pivots)
 
 
 def _equality(pose: Pose) -> None:
