@@ -1,0 +1,47 @@
+"""MuJoCo's physics as a JAX library: batched, differentiable, with its own MJCF compiler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxsim.compile.load import load_model
+from jaxsim.data import Contact, Data, make_data
+from jaxsim.mjcf.errors import MjcfError
+from jaxsim.mjcf.spec import Spec
+from jaxsim.model import Model
+from jaxsim.options import Option
+from jaxsim.pipeline.forward import forward, step, step1, step2
+from jaxsim.results import UnsupportedError, Warning
+from jaxsim.rollout import rollout
+
+__all__ = [
+    "Contact",
+    "Data",
+    "MjcfError",
+    "Model",
+    "Option",
+    "Spec",
+    "UnsupportedError",
+    "Warning",
+    "forward",
+    "get_data",
+    "load_model",
+    "make_data",
+    "put_data",
+    "put_model",
+    "rollout",
+    "step",
+    "step1",
+    "step2",
+]
+
+_INTEROP = ("get_data", "put_data", "put_model")
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the exchange with the C engine on first use."""
+    if name in _INTEROP:
+        from jaxsim.interop import mujoco
+
+        return getattr(mujoco, name)
+    raise AttributeError(f"module 'jaxsim' has no attribute {name!r}")

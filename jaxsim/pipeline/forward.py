@@ -124,7 +124,7 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
             qacc_warmstart=before.qacc_warmstart,
             warning=before.warning,
         )
-        after = dynamics(model, {name: getattr(at, name) for name in STATE_FIELDS}, *known)
+        after = dynamics(model, _state(at), known[0] if known else None)
         slope = Slope(qpos=after.qvel, qvel=after.qacc, act=after.act_dot)
         total = jax.tree.map(lambda s, d: s + weight * d, total, slope)
         if observe:
