@@ -14,6 +14,7 @@ from jaxsim.compile.columns import empty_fields
 from jaxsim.compile.constants import set_fixed, set_reference
 from jaxsim.compile.custom import compile_custom
 from jaxsim.compile.equality import compile_equality
+from jaxsim.compile.fuse import discard_visual, fuse_static
 from jaxsim.compile.hfield import hfield_fields
 from jaxsim.compile.keyframes import compile_keyframes
 from jaxsim.compile.mesh.asset import mesh_fields
@@ -48,7 +49,11 @@ def compile_spec(spec: Spec, nconmax: int | None = None, njmax: int | None = Non
     assets = compile_assets(spec, _hulls(spec, tree), discard)
     for body in tree.bodies:
         compile_body(spec, assets, body)
+    fuse_static(spec, tree)
+    if discard:
+        discard_visual(spec, tree, assets)
     tree.renumber()
+    tree.weld()
     names = Names()
     _name(names, tree, assets)
     fields = empty_fields()

@@ -85,8 +85,6 @@ def _tuples(names: Names, elements: list[Element]) -> dict[str, Any]:
             if kind.upper() not in ObjType.__members__ or kind == "unknown":
                 raise child.error("unknown object type", attribute="objtype")
             found = names.find(kind, child["objname"], child, "objname")
-            if kind == "geom":
-                found.visual = False
             objtype.append(ObjType[kind.upper()])
             objid.append(found.id)
             objprm.append(child.get("prm", 0.0))

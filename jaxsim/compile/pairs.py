@@ -64,8 +64,6 @@ def _pair(spec: Spec, names: Names, element: Element) -> _Pair:
     if values["condim"] not in (1, 3, 4, 6):
         raise element.error("expected 1, 3, 4 or 6", attribute="condim")
     first, second = (names.find("geom", values[key], element, key) for key in ("geom1", "geom2"))
-    for geom in (first, second):
-        geom.visual = False
     if first.body.id > second.body.id:
         first, second = second, first
     signature = (first.body.id << 16) + second.body.id

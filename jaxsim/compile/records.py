@@ -105,7 +105,7 @@ class Geom(Record):
         mesh: the mesh it shows; a primitive that was only fitted to a mesh keeps none.
         hfield: id of its height field, -1: none.
         material: name of its material.
-        visual: whether nothing in the model can depend on it.
+        visual: whether it cannot collide by its own bits.
     """
 
     body: Body = None  # pyright: ignore[reportAssignmentType]

@@ -147,10 +147,7 @@ def _objects(names: Names, sensor: _Sensor) -> None:
     element, values, tag = sensor.element, sensor.values, sensor.element.tag
 
     def find(attribute: str, kind: str) -> Any:
-        found = names.find(kind, values[attribute], element, attribute)
-        if kind == "geom":
-            found.visual = False
-        return found
+        return names.find(kind, values[attribute], element, attribute)
 
     def first(*choices: tuple[str, str]) -> tuple[ObjType, Any]:
         for attribute, kind in choices:

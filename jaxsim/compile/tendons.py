@@ -81,7 +81,6 @@ def _wrap(names: Names, element: Element) -> _Wrap:
             raise element.error("the divisor cannot be negative", attribute="divisor")
         return _Wrap(element, WrapType.PULLEY, -1, element["divisor"])
     geom = names.find("geom", element["geom"], element, "geom")
-    geom.visual = False
     if geom.type not in (GeomType.SPHERE, GeomType.CYLINDER):
         raise element.error("a tendon wraps only spheres and cylinders", attribute="geom")
     side = element.get("sidesite")

@@ -1,0 +1,84 @@
+"""Merges static bodies into their parents, and drops what is only seen."""
+
+from __future__ import annotations
+
+from jaxsim.compile.assets import Assets
+from jaxsim.compile.frames import IDENTITY, accumulate, rotate
+from jaxsim.compile.inertia import MINVAL, combine
+from jaxsim.compile.records import Body
+from jaxsim.compile.references import referenced
+from jaxsim.compile.tree import Tree
+from jaxsim.mjcf import Spec
+
+__all__ = ["discard_visual", "fuse_static"]
+
+
+def fuse_static(spec: Spec, tree: Tree) -> None:
+    """Merges bodies without joints into their parents; only those whose names nothing refers to.
+
+    Raises:
+        MjcfError: the merged inertia is not positive.
+    """
+    default = spec.compiler["fusestatic"]
+    fixed = referenced(spec, "body") | _loaded_bodies(spec, tree)
+    for body in tree.bodies[1:]:
+        wanted = body.values["fuse"]
+        fuse = default if wanted == "auto" else wanted == "true"
+        if fuse and not body.joints and not body.mocap and not (body.name and body.name in fixed):
+            _merge(body)
+
+
+def _loaded_bodies(spec: Spec, tree: Tree) -> set[str]:
+    """Returns the names of bodies whose interaction force or torque a sensor measures."""
+    section = spec.root.find("sensor")
+    sensors = section.find_all("force", "torque") if section is not None else []
+    sites = {sensor.get("site") for sensor in sensors}
+    return {site.body.name for site in tree.sites if site.name and site.name in sites}
+
+
+def _merge(body: Body) -> None:
+    parent = body.parent
+    assert parent is not None
+    if parent.parent is not None and body.mass >= MINVAL:
+        assert parent.ipos is not None and body.ipos is not None
+        ipos, iquat = accumulate(body.pos, body.quat, body.ipos, body.iquat)
+        parts = [
+            (parent.mass, parent.ipos, parent.iquat, parent.inertia),
+            (body.mass, ipos, iquat, body.inertia),
+        ]
+        try:
+            parent.mass, parent.ipos, parent.iquat, parent.inertia = combine(parts)
+        except ValueError as error:
+            raise body.element.error(f"cannot fuse with the parent: {error}") from None
+    for item in (*body.bodies, *body.geoms, *body.sites, *body.cameras):
+        item.pos, item.quat = accumulate(body.pos, body.quat, item.pos, item.quat)
+    for light in body.lights:
+        light.pos = accumulate(body.pos, body.quat, light.pos, IDENTITY)[0]
+        light.dir = rotate(light.dir, body.quat)
+    place = parent.bodies.index(body)
+    parent.bodies[place : place + 1] = body.bodies
+    for child in body.bodies:
+        child.parent = parent
+    for name in ("geoms", "sites", "cameras", "lights"):
+        items = getattr(body, name)
+        for item in items:
+            item.body = parent
+        getattr(parent, name).extend(items)
+
+
+def discard_visual(spec: Spec, tree: Tree, assets: Assets) -> None:
+    """Drops geoms that cannot collide and that nothing refers to, and meshes that no other geom uses."""
+    used = referenced(spec, "geom")
+    kept = []
+    for body in tree.bodies:
+        body.geoms = [geom for geom in body.geoms if not geom.visual or (geom.name and geom.name in used)]
+        kept += [geom.mesh for geom in body.geoms if geom.mesh is not None]
+    tactile = _tactile(spec)
+    assets.meshes = [mesh for mesh in assets.meshes if mesh in kept or mesh.name in tactile]
+    for index, mesh in enumerate(assets.meshes):
+        mesh.id = index
+
+
+def _tactile(spec: Spec) -> set[str]:
+    section = spec.root.find("sensor")
+    return {sensor["mesh"] for sensor in section.find_all("tactile")} if section is not None else set()
