@@ -1,0 +1,38 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxsim.math import safe
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: safe.sqrt(jnp.sum(x * x)),
+        lambda x: jnp.sum(safe.norm(x)),
+        lambda x: jnp.sum(safe.normalize(x)[0]),
+        lambda x: jnp.sum(safe.normalize(x)[1]),
+        lambda x: jnp.sum(safe.divide(x, x)),
+    ],
+)
+def test_finite_derivatives_at_zero(function):
+    zero = jnp.zeros((3, 2))
+    np.testing.assert_array_equal(jax.grad(function)(zero), 0)
+    np.testing.assert_array_equal(jax.jvp(function, (zero,), (jnp.ones((3, 2)),))[1], 0)
+    assert np.isfinite(jax.jit(jax.hessian(function))(zero)).all()
+
+
+def test_no_absolute_tolerance():
+    """Tiny vectors keep their direction and their derivative."""
+    x = jnp.array([[3e-100], [4e-100]])
+    unit, length = safe.normalize(x)
+    np.testing.assert_allclose(unit[:, 0], [0.6, 0.8], rtol=1e-15)
+    np.testing.assert_allclose(length[0], 5e-100, rtol=1e-15)
+    np.testing.assert_allclose(jax.grad(lambda x: safe.norm(x)[0])(x)[:, 0], [0.6, 0.8], rtol=1e-15)
+
+
+def test_zero_vector_points_along_the_first_axis():
+    unit, length = safe.normalize(jnp.zeros((3, 1)))
+    np.testing.assert_array_equal(unit[:, 0], [1, 0, 0])
+    np.testing.assert_array_equal(length, 0)

@@ -1,0 +1,39 @@
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+from jaxsim.data import blank, initial_state
+from jaxsim.pipeline.state import State, get_state, set_state, state_size
+from tests.pipeline import scenes
+from tests.pipeline.oracle import load, put_state, states
+
+
+@pytest.mark.parametrize(
+    "spec", [State.PHYSICS, State.USER, State.INTEGRATION, State.TIME | State.MOCAP_QUAT, 0]
+)
+def test_equals_mj_get_state_and_back(spec):
+    m, model = load(scenes.MIXED)
+    d = next(states(m))
+    size = mujoco.mj_stateSize(m, int(spec))
+    expected = np.zeros(size)
+    mujoco.mj_getState(m, d, expected, int(spec))
+    assert state_size(model, spec) == size
+    vector = get_state(model, put_state(model, d), spec)
+    np.testing.assert_array_equal(vector, expected)
+    fresh = set_state(model, blank(model).replace(**initial_state(model)), vector, spec)
+    np.testing.assert_array_equal(get_state(model, fresh, spec), expected)
+
+
+def test_bits_are_mjt_state():
+    for bit in State.__members__:
+        assert int(State[bit]) == int(mujoco.mjtState.__members__[f"mjSTATE_{bit}"])
+
+
+def test_refuses_wrong_arguments():
+    _, model = load(scenes.MIXED)
+    data = blank(model)
+    with pytest.raises(ValueError, match="needs"):
+        set_state(model, data, jnp.zeros(3), State.PHYSICS)
+    with pytest.raises(ValueError, match="not a combination"):
+        get_state(model, data, 1 << 20)
