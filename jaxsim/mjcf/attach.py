@@ -9,6 +9,7 @@ import numpy as np
 from jaxsim.mjcf.defaults import ACTUATORS, DefaultClass, class_of
 from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.errors import nearest
+from jaxsim.mjcf.keyframes import Keyframes
 from jaxsim.mjcf.namespace import Namespace, names_of, references, referring, rename
 from jaxsim.mjcf.schema import schema
 
@@ -20,13 +21,14 @@ __all__ = ["attach_model", "attach_own", "expand_attach"]
 _LISTS = ("deformable", "contact", "tendon", "equality", "actuator", "sensor", "custom")
 
 
-def expand_attach(spec: Spec, element: Element, models: dict[str, Spec]) -> None:
+def expand_attach(spec: Spec, element: Element, models: dict[str, Spec], keyframes: Keyframes) -> None:
     """Replaces an attach element by what it names.
 
     Args:
         spec: the model that is read.
         element: the attach element.
         models: the sub-models of the asset section, by name.
+        keyframes: the model's keyframes, to which those of a sub-model are added.
 
     Raises:
         MjcfError: what it names does not exist, or is already there under the new name.
@@ -59,7 +61,7 @@ def expand_attach(spec: Spec, element: Element, models: dict[str, Spec]) -> None
         assert part is not None
         added = attach_own(spec, part, parent, namespace)
     else:
-        added = attach_model(spec, source, part, parent, namespace)
+        added = attach_model(spec, source, part, parent, namespace, keyframes)
     parent.children.remove(added)
     parent.children.insert(place, added)
 
@@ -84,12 +86,18 @@ def attach_own(spec: Spec, part: Element, parent: Element, namespace: Namespace)
 
 
 def attach_model(
-    spec: Spec, child: Spec, part: Element | None, parent: Element, namespace: Namespace
+    spec: Spec,
+    child: Spec,
+    part: Element | None,
+    parent: Element,
+    namespace: Namespace,
+    keyframes: Keyframes,
 ) -> Element:
     """Copies a body, a frame or the whole world of another model below an element; returns the copy.
 
     Default classes and assets of the other model come along, and those of its other elements whose references
-    all lead to something that came along. Its own compiler settings stay in force for them. Its options do not.
+    all lead to something that came along. Its own compiler settings stay in force for them; its options do not.
+    Its keyframes come along for what is copied.
     """
     _attach_defaults(spec, child, namespace)
     if part is None:
@@ -105,6 +113,7 @@ def attach_model(
     parent.children.append(twin)
     available = names_of([twin])
     _attach_assets(spec, child, namespace, available)
+    copies = list(zip(child.worldbody.children, twin.children, strict=True)) if part is None else [(part, twin)]
     for tag in _LISTS:
         theirs = child.root.find(tag)
         for element in theirs.children if theirs else ():
@@ -114,8 +123,10 @@ def attach_model(
             rename(copy, namespace, None)
             if all(_leads_somewhere(space, name, available) for _, _, space, name in references(copy)):
                 _append(spec.section(tag), copy)
+                copies.append((element, copy))
                 for space, values in names_of([copy]).items():
                     available.setdefault(space, set()).update(values)
+    keyframes.adopt(child, namespace, copies)
     spec.refresh()
     return twin
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jaxsim.mjcf.attach import expand_attach
 from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.errors import MjcfError
+from jaxsim.mjcf.keyframes import Keyframes
 from jaxsim.mjcf.limits import MAX_DEPTH, MAX_ELEMENTS, MAX_XML_BYTES
 from jaxsim.mjcf.replicate import expand_replicate
 
@@ -31,16 +32,19 @@ def expand(spec: Spec, opened: tuple[str, ...]) -> None:
     world = spec.root.find("worldbody")
     if world is None:
         return
-    for element in _postorder(world):
+    elements = _postorder(world)
+    if not elements:
+        return
+    keyframes = Keyframes(spec)
+    for element in elements:
         if element.tag == "attach":
-            expand_attach(spec, element, models)
-        elif element.tag == "replicate":
-            expand_replicate(spec, element)
+            expand_attach(spec, element, models, keyframes)
         else:
-            continue
+            expand_replicate(spec, element, keyframes)
         if sum(1 for _ in spec.root.walk()) > MAX_ELEMENTS:
             raise element.error(f"the model grows beyond {MAX_ELEMENTS:,} elements")
     spec.refresh()
+    keyframes.finish()
     _check_depth(spec.root)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxsim.mjcf import rotation
 from jaxsim.mjcf.element import Element
+from jaxsim.mjcf.keyframes import Keyframes
 from jaxsim.mjcf.limits import MAX_ELEMENTS, MAX_REPLICATE
 from jaxsim.mjcf.namespace import Namespace, names_of, referring, rename
 from jaxsim.mjcf.schema import schema
@@ -20,11 +21,11 @@ __all__ = ["expand_replicate"]
 _NOT_DIRECTLY = ("joint", "freejoint", "inertial", "flexcomp")
 
 
-def expand_replicate(spec: Spec, element: Element) -> None:
+def expand_replicate(spec: Spec, element: Element, keyframes: Keyframes) -> None:
     """Replaces a replicate element by frames, and copies the elements of other sections that refer to its content.
 
     Copy i stands at the pose reached by i steps of `offset` and `euler`; names in it end with `sep` and i, padded
-    with zeros to the width of the count.
+    with zeros to the width of the count. In keyframes the first copy takes the place of the original.
 
     Raises:
         MjcfError: the content cannot be replicated, or there would be too many elements.
@@ -54,11 +55,15 @@ def expand_replicate(spec: Spec, element: Element) -> None:
         frame.scope, frame.folder = element.scope, element.folder
         for child in element.children:
             twin = child.copy(frame)
+            if i == 0:
+                keyframes.moved(child, twin)
             rename(twin, suffix, names)
             frame.children.append(twin)
         frames.append(frame)
         for referrer in referrers:
             twin = referrer.copy(referrer.parent)
+            if i == 0:
+                keyframes.moved(referrer, twin)
             rename(twin, suffix, inner)
             if referrer.parent is not None:
                 referrer.parent.children.append(twin)

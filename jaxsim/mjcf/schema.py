@@ -217,7 +217,7 @@ def _attribute(kind: str, least: str | None, most: str | None, flags: list[str])
         return common
     low = int(least) if least else 0
     high = int(most) if most else (int(least) if least else None)
-    return replace(common, least=low, most=high, vector=True)
+    return replace(common, least=low, most=high, vector=kind in ("float", "int"))
 
 
 def _default(attribute: Attribute, parts: list[str]) -> Value:

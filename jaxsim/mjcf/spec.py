@@ -15,6 +15,7 @@ from jaxsim.mjcf.errors import MjcfError
 from jaxsim.mjcf.expand import expand
 from jaxsim.mjcf.files import Files
 from jaxsim.mjcf.limits import MAX_ASSET_BYTES, MAX_XML_BYTES
+from jaxsim.mjcf.keyframes import Keyframes
 from jaxsim.mjcf.namespace import Namespace
 from jaxsim.mjcf.reader import Reader
 from jaxsim.mjcf.schema import child_type, root_type
@@ -256,7 +257,9 @@ class Spec:
             MjcfError: a name or default class is used twice.
         """
         namespace = Namespace(prefix, suffix)
-        added = attach_model(self, other, part, parent or self.worldbody, namespace)
+        keyframes = Keyframes(self)
+        added = attach_model(self, other, part, parent or self.worldbody, namespace, keyframes)
+        keyframes.finish()
         names.check(self)
         return added
 

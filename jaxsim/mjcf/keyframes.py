@@ -1,0 +1,173 @@
+"""Keyframes of a model whose tree changes: attached models bring theirs, and replicated parts widen them.
+
+A keyframe is split into the pieces that belong to each joint, actuator and mocap body before the tree changes,
+and put together again afterwards. What has no piece is nan, which means the reference value, or 0 where that is
+the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jaxsim.mjcf.element import Element
+from jaxsim.mjcf.namespace import Namespace
+
+if TYPE_CHECKING:
+    from jaxsim.mjcf.spec import Spec
+
+__all__ = ["Keyframes"]
+
+_QPOS = {"free": 7, "ball": 4, "slide": 1, "hinge": 1}
+_QVEL = {"free": 6, "ball": 3, "slide": 1, "hinge": 1}
+_STATEFUL = frozenset({"intvelocity", "cylinder", "muscle"})
+_STATELESS = frozenset({"motor", "velocity", "damper", "adhesion"})
+_WIDE = frozenset({"orientation", "pid", "dcmotor", "plugin"})
+_FILL = {"qpos": np.nan, "mpos": np.nan, "mquat": np.nan, "qvel": 0.0, "act": 0.0, "ctrl": 0.0}
+
+Layout = list[tuple[Element, int]]
+
+
+@dataclass(eq=False, slots=True)
+class _Key:
+    """One keyframe: its element, and the pieces of each vector that could be split."""
+
+    element: Element
+    pieces: dict[str, dict[Element, np.ndarray]] = field(default_factory=dict)
+
+
+class Keyframes:
+    """The keyframes of a model while its tree changes.
+
+    Args:
+        spec: the model, before the change.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+        self._keys = _split(spec)
+
+    def moved(self, original: Element, twin: Element) -> None:
+        """Says that a copy takes the place of an original."""
+        pairs = list(zip(original.walk(), twin.walk(), strict=True))
+        for key in self._keys:
+            for pieces in key.pieces.values():
+                for old, new in pairs:
+                    if old in pieces:
+                        pieces[new] = pieces.pop(old)
+
+    def adopt(self, child: Spec, namespace: Namespace, copies: Iterable[tuple[Element, Element]]) -> None:
+        """Takes over the keyframes of an attached model.
+
+        Args:
+            child: the attached model.
+            namespace: how its names change.
+            copies: pairs of an element of that model and its copy, each with everything below it.
+        """
+        keys = _split(child)
+        if not keys:
+            return
+        twins = {old: new for top, copy in copies for old, new in zip(top.walk(), copy.walk(), strict=True)}
+        section = self._spec.section("keyframe")
+        for key in keys:
+            element = key.element.copy(section)
+            if element.name:
+                element["name"] = namespace(element.name)
+            section.children.append(element)
+            pieces = {
+                name: {twins[old]: piece for old, piece in split.items() if old in twins}
+                for name, split in key.pieces.items()
+            }
+            self._keys.append(_Key(element, pieces))
+
+    def finish(self) -> None:
+        """Puts the keyframes together for the tree as it is now."""
+        if not self._keys:
+            return
+        layouts = _layouts(self._spec)
+        for key in self._keys:
+            for name, pieces in key.pieces.items():
+                parts = [pieces.get(e, np.full(width, _FILL[name])) for e, width in layouts[name]]
+                key.element.attrib[name] = np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _split(spec: Spec) -> list[_Key]:
+    section = spec.root.find("keyframe")
+    if section is None or not section.children:
+        return []
+    layouts = _layouts(spec)
+    keys = []
+    for element in section.children:
+        key = _Key(element)
+        for name, layout in layouts.items():
+            numbers = element.get(name)
+            if numbers is not None and numbers.size == sum(width for _, width in layout):
+                ends = np.cumsum([width for _, width in layout])
+                parts = np.split(numbers, ends[:-1]) if layout else []
+                key.pieces[name] = {e: part for (e, _), part in zip(layout, parts, strict=True)}
+        keys.append(key)
+    return keys
+
+
+def _layouts(spec: Spec) -> dict[str, Layout]:
+    """Returns which element owns how many numbers of each vector, in the order of the compiled model."""
+    joints, mocap = [], []
+    for body in _bodies(spec):
+        if spec.resolve(body).get("mocap"):
+            mocap.append(body)
+        for joint in _held(body, "joint", "freejoint"):
+            kind = "free" if joint.tag == "freejoint" else str(spec.resolve(joint)["type"])
+            joints.append((joint, kind))
+    section = spec.root.find("actuator")
+    actuators = section.children if section is not None else []
+    return {
+        "qpos": [(joint, _QPOS[kind]) for joint, kind in joints],
+        "qvel": [(joint, _QVEL[kind]) for joint, kind in joints],
+        "act": [(actuator, _activations(spec, actuator)) for actuator in actuators],
+        "ctrl": [(actuator, 1) for actuator in actuators],
+        "mpos": [(body, 3) for body in mocap],
+        "mquat": [(body, 4) for body in mocap],
+    }
+
+
+def _bodies(spec: Spec) -> Iterable[Element]:
+    """Yields the bodies in the order of the compiled model: depth first."""
+    stack = [spec.worldbody]
+    while stack:
+        body = stack.pop()
+        yield body
+        stack.extend(reversed(_held(body, "body")))
+
+
+def _held(body: Element, *tags: str) -> list[Element]:
+    """Returns what a body holds directly or in frames (and in what becomes frames), in file order."""
+    found = []
+    stack = list(reversed(body.children))
+    while stack:
+        element = stack.pop()
+        if element.tag in tags:
+            found.append(element)
+        elif element.tag in ("frame", "replicate"):
+            stack.extend(reversed(element.children))
+    return found
+
+
+def _activations(spec: Spec, actuator: Element) -> int:
+    """Returns the count of an actuator's activations."""
+    chain = [*spec.default_chain(actuator), actuator]
+    count = 0
+    for element in chain:
+        if element.tag in _WIDE:
+            raise element.error(f"keyframes together with attach or replicate do not support <{element.tag}>")
+        if element.tag in _STATEFUL or element.get("timeconst", 0.0) > 0:
+            count = 1
+        elif element.tag in _STATELESS or "timeconst" in element:
+            count = 0
+        if "dyntype" in element:
+            count = int(element["dyntype"] != "none")
+        if element.get("actdim", -1) >= 0:
+            count = element["actdim"]
+    return count
