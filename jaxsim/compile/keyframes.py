@@ -62,7 +62,7 @@ def _row(element: Element | None, name: str, default: np.ndarray) -> np.ndarray:
         return default
     if values.size != default.size:
         raise element.error(f"expected {default.size} numbers, got {values.size}", attribute=name)
-    return values
+    return np.where(np.isnan(values), default, values)
 
 
 def _normalize(keys: dict[str, Any], fields: dict[str, Any]) -> None:
