@@ -1,0 +1,133 @@
+"""Attached models keep what their author meant: names, defaults, angles, keyframes, folders."""
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+from jaxsim.mjcf import MjcfError, Spec
+
+from .oracle import assert_same_model
+
+CHILD = """<mujoco model="child">
+  <compiler angle="radian" eulerseq="zyx" autolimits="false"/>
+  <default>
+    <geom rgba="1 0 0 1"/>
+    <default class="q"><joint damping="3" range="-1 1" limited="true"/><geom euler="0 0 .5"/></default>
+  </default>
+  <asset><material name="m"/></asset>
+  <worldbody>
+    <geom name="cw" size="1"/>
+    <body name="cb" euler=".1 .2 .3" childclass="q">
+      <joint name="cj" range="0 1"/>
+      <geom name="cg" size="1 2 3" material="m" type="box"/>
+      <body name="cc" pos="1 0 0"><joint type="ball" range="0 2"/><geom size="2" class="main"/><site name="cs" size="3 3 3"/></body>
+    </body>
+    <body name="other"><geom size="1"/></body>
+  </worldbody>
+  <actuator>
+    <position name="ca" joint="cj" class="q" kp="2"/><motor name="cm" joint="cj" ctrlrange="0 1" ctrllimited="true"/>
+  </actuator>
+  <sensor>
+    <framepos name="ff" objtype="body" objname="cc" reftype="body" refname="world"/><jointpos joint="cj"/>
+    <framepos objtype="body" objname="other"/>
+  </sensor>
+  <keyframe><key name="k" qpos=".3 1 0 0 0" qvel="1 2 3 4" ctrl="7 8"/></keyframe>
+</mujoco>"""
+PARENT = """<mujoco>
+  <compiler angle="degree"/>
+  <default><geom contype="0" rgba="0 0 1 1"/><position kp="55"/></default>
+  <asset><model name="ch" file="child.xml"/></asset>
+  <worldbody>
+    <body name="p"><joint name="pj" ref="10"/><attach model="ch" body="cb" prefix="a-"/><geom size="1"/></body>
+    <frame pos="1 1 1" euler="0 0 30"><attach model="ch" prefix="w-"/></frame>
+  </worldbody>
+  <keyframe><key qpos="1 2 1 0 0 0 3 1 0 0 0"/></keyframe>
+</mujoco>"""
+SELF = """<mujoco>
+  <default><default class="z"><geom size="2"/></default></default>
+  <worldbody>
+    <body name="holder" childclass="z"><body name="b"><joint name="j"/><geom/></body></body>
+    <body name="c" pos="0 0 3"><attach body="b" prefix="x-"/></body>
+  </worldbody>
+  <sensor><jointpos joint="j"/></sensor>
+</mujoco>"""
+
+
+@pytest.fixture
+def parent(tmp_path: Path) -> Path:
+    (tmp_path / "child.xml").write_text(CHILD)
+    path = tmp_path / "parent.xml"
+    path.write_text(PARENT)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:Attach conflict")
+def test_same_as_the_oracle(parent: Path) -> None:
+    assert_same_model(Spec.from_file(parent), mujoco.MjModel.from_xml_path(str(parent)))
+
+
+@pytest.mark.filterwarnings("ignore:Attach conflict")
+def test_written_model_means_the_same(parent: Path) -> None:
+    written = Spec.from_file(parent).to_xml()
+    assert_same_model(Spec.from_string(written), mujoco.MjModel.from_xml_path(str(parent)))
+
+
+def test_self_attachment() -> None:
+    assert_same_model(Spec.from_string(SELF), mujoco.MjModel.from_xml_string(SELF))
+
+
+def test_attaching_in_python(parent: Path) -> None:
+    spec, child = Spec(), Spec.from_string(CHILD)
+    arm = child.find("body", "cb")
+    assert arm is not None
+    left = spec.add(spec.worldbody, "body", name="base")
+    spec.attach(child, left, prefix="l_", part=arm)
+    spec.attach(child, left, suffix="_r", part=arm)
+    assert spec.find("body", "l_cb") is not None
+    assert spec.find("body", "cb_r") is not None
+    assert child.find("body", "cb") is arm
+    assert [key.name for key in spec.elements("key")] == ["l_k", "k_r"]
+    with pytest.raises(MjcfError, match="repeated"):
+        spec.attach(child, left, prefix="l_", part=arm)
+
+
+def test_keyframes_have_the_pieces_of_their_model(parent: Path) -> None:
+    spec = Spec.from_file(parent)
+    nan = np.nan
+    keys = {key.name: key for key in spec.elements("key")}
+    np.testing.assert_array_equal(keys["a-k"]["qpos"], [nan, 0.3, 1, 0, 0, 0, nan, nan, nan, nan, nan])
+    np.testing.assert_array_equal(keys["w-k"]["ctrl"], [0, 0, 7, 8])
+
+
+@pytest.mark.parametrize(
+    "attach",
+    [
+        '<attach model="nothing" prefix="a-"/>',
+        '<attach model="ch" body="nothing" prefix="a-"/>',
+        '<attach model="ch" body="cb"/>',
+        '<attach prefix="a-"/>',
+        '<attach body="p" prefix="a-"/>',
+        '<attach model="ch" body="cb" frame="f" prefix="a-"/>',
+        '<attach model="ch" body="cb" prefix=""/><body name="cb"/>',
+    ],
+)
+def test_refusals(tmp_path: Path, attach: str) -> None:
+    (tmp_path / "child.xml").write_text(CHILD)
+    path = tmp_path / "parent.xml"
+    path.write_text(
+        f'<mujoco><asset><model name="ch" file="child.xml"/></asset><worldbody><body name="p">{attach}</body>'
+        "</worldbody></mujoco>"
+    )
+    with pytest.raises(MjcfError) as caught:
+        Spec.from_file(path)
+    assert caught.value.line == 1
+
+
+def test_models_that_attach_each_other(tmp_path: Path) -> None:
+    text = "<mujoco><asset><model name='m' file='{}'/></asset><worldbody><attach model='m' prefix='{}'/></worldbody></mujoco>"
+    (tmp_path / "a.xml").write_text(text.format("b.xml", "x"))
+    (tmp_path / "b.xml").write_text(text.format("a.xml", "y"))
+    with pytest.raises(MjcfError, match="circle"):
+        Spec.from_file(tmp_path / "a.xml")
