@@ -147,15 +147,16 @@ class UrdfReader:
                 geom["name"] = name
 
     def _inertial(self, node: etree._Element, body: Element) -> None:
-        """Adds the inertial element: quat turns the frame in which fullinertia is given."""
+        """Adds the inertial element; its tensor is turned into the axes of the body."""
         mass = self._numbers(self._one(node, "mass", required=True), "value", 1, required=True)
         tensor = self._one(node, "inertia", required=True)
         full = np.concatenate([self._numbers(tensor, name, 1, required=True) for name in _INERTIA])
         inertial = self._new(body, "inertial", node, mass=mass[0])
         self._origin(node, inertial)
         inertial.attrib.setdefault("pos", np.zeros(3))
+        quat = inertial.attrib.pop("quat", None)
         if full.any():
-            inertial["fullinertia"] = full
+            inertial["fullinertia"] = full if quat is None else _turned(full, np.asarray(quat))
         else:
             inertial["diaginertia"] = np.zeros(3)
 
@@ -336,3 +337,11 @@ class UrdfReader:
             value=value,
             suggestion=suggestion,
         )
+
+
+def _turned(full: np.ndarray, quat: np.ndarray) -> np.ndarray:
+    """Returns the inertia (xx yy zz xy xz yz) of a turned frame in its parent's axes."""
+    xx, yy, zz, xy, xz, yz = full
+    turn = rotation.matrix(quat)
+    tensor = turn @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ turn.T
+    return np.array([tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2]])

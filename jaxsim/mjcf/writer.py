@@ -53,8 +53,6 @@ def _attributes(spec: Spec, element: Element, ours: Resolved) -> dict[str, Value
     attributes = dict(element.attrib)
     theirs = spec.compiler_of(element)
     in_default = element.type.key.startswith("default")
-    if element.tag == "inertial" and "fullinertia" in attributes and "quat" in attributes:
-        attributes["fullinertia"] = _turned(np.asarray(attributes["fullinertia"]), np.asarray(attributes.pop("quat")))
     if element.scope is not None and element.scope.compiler is not spec.compiler_element and not in_default:
         if theirs["angle"] != ours["angle"] or theirs["eulerseq"] != ours["eulerseq"]:
             _rewrite_angles(spec, element, attributes, theirs, ours)
@@ -114,11 +112,3 @@ def _axis_angle(quat: np.ndarray, unit: float) -> np.ndarray:
     sine = float(np.linalg.norm(quat[1:]))
     axis = quat[1:] / sine if sine > 1e-15 else np.array([0.0, 0.0, 1.0])
     return np.append(axis, 2 * np.arctan2(sine, quat[0]) / unit)
-
-
-def _turned(full: np.ndarray, quat: np.ndarray) -> np.ndarray:
-    """Returns the inertia (xx yy zz xy xz yz) of a turned frame in its parent's axes."""
-    xx, yy, zz, xy, xz, yz = full
-    turn = rotation.matrix(quat / np.linalg.norm(quat))
-    tensor = turn @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ turn.T
-    return np.array([tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2]])
