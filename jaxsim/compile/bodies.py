@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxsim.compile.assets import Assets
-from jaxsim.compile.frames import IDENTITY, ORIGIN, accumulate, invert, multiply, rotate
+from jaxsim.compile.frames import IDENTITY, ORIGIN, accumulate, invert, rotate
 from jaxsim.compile.geoms import compile_geom
 from jaxsim.compile.inertia import MINVAL, combine, principal_axes
 from jaxsim.compile.joints import compile_joint
@@ -70,8 +70,7 @@ def _given_inertia(spec: Spec, body: Body) -> None:
         if any(body.inertia):
             raise element.error("give either diaginertia or fullinertia", attribute="fullinertia")
         try:
-            turn, body.inertia = principal_axes(full.tolist())
-            body.iquat = multiply(body.iquat, turn)
+            body.iquat, body.inertia = principal_axes(full.tolist())
         except ValueError as error:
             raise element.error(str(error), attribute="fullinertia") from None
 
