@@ -87,7 +87,7 @@ def _place_mesh(geom: Geom) -> None:
     assert mesh is not None
     center = (0.0, 0.0, 0.0)
     if geom.type not in _MESHES:
-        center, size = mesh.fit(geom.type, geom.settings.fitaabb)
+        center, size = mesh.fit(geom.type, geom.size, geom.settings.fitaabb)
         scale = geom.values["fitscale"]
         geom.size = tuple(s * scale for s in size)
         geom.mesh = None
