@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.collision.box_face import clip_to_rectangle
 from jaxsim.collision.points import Points, Shape
+from jaxsim.collision.stage import stage
 from jaxsim.collision.vec import TINY, Frame, Vec
 
 __all__ = ["box_box"]
@@ -54,8 +55,6 @@ def box_box(box1: Shape, box2: Shape, margin: Array) -> Points:
     code = _separating_axis(
         p21.stop(), p12.stop(), tuple(r.stop() for r in R), box1.size.stop(), box2.size.stop(), reach
     )
-    code, R, p21, p12 = lax.optimization_barrier((code, R, p21, p12))
-
     edge = _edge_contact(code, R, p21, box1, box2)
     face = _face_contact(code, R, p21, p12, box1, box2, margin)
     by_edge = (code >= 6)[..., None, :]
@@ -73,6 +72,7 @@ def _widen(v: Vec) -> Vec:
     return Vec(*(c[..., None, :] for c in v))
 
 
+@stage
 def _separating_axis(p21: Vec, p12: Vec, R: _Matrix, s1: Vec, s2: Vec, reach: Array) -> Array:
     """The code of the axis of largest separation, -1 where one exceeds `reach`."""
     scale = _rounding(reach.dtype)
@@ -134,6 +134,7 @@ def _cycle_rows(m: _Matrix | Frame, first: Array) -> _Matrix:
     return tuple(Vec(*row) for row in zip(*columns, strict=True))  # pyright: ignore
 
 
+@stage
 def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Shape, box2: Shape) -> Points:
     """Midpoint of the nearest points of the two supporting edges, depth along the separating axis.
 
@@ -196,6 +197,7 @@ def _nearest_on_edges(
     return Vec(corner1.x + s, corner1.y, corner1.z), corner2 + along2 * t
 
 
+@stage
 def _face_contact(
     code: Array, R: _Matrix, p21: Vec, p12: Vec, box1: Shape, box2: Shape, margin: Array
 ) -> Points:

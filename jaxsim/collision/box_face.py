@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
+from jaxsim.collision.stage import stage
 from jaxsim.collision.vec import Vec
 
 __all__ = ["clip_to_rectangle"]
@@ -13,6 +14,7 @@ _POINTS = 8
 """Most corners of the common part of two quadrangles."""
 
 
+@stage
 def clip_to_rectangle(
     centre: Vec, u: Vec, v: Vec, half_x: Array, half_y: Array, height: Array
 ) -> tuple[Vec, Array]:
@@ -67,7 +69,6 @@ def clip_to_rectangle(
     points = Vec(*(jnp.concatenate(c, axis=-2) for c in zip(begin, end, corner, strict=True)))
     valid = jnp.concatenate([some, some & ~whole, covered], axis=-2)
     valid = valid & (points.z <= height[..., None, :])
-    points, valid = lax.optimization_barrier((points, valid))
     radius = 1e-14 if eps < 1e-10 else 1e-10
     valid = _distinct(points, valid, radius * (half_x * half_x + half_y * half_y)[..., None, :])
     return _compact(points, valid)
@@ -78,6 +79,7 @@ def _rows(vectors: list[Vec]) -> Vec:
     return Vec(*(jnp.stack(c, axis=-2) for c in zip(*vectors, strict=True)))
 
 
+@stage
 def _distinct(points: Vec, valid: Array, square: Array) -> Array:
     """Valid points with no earlier valid point nearer than the root of `square` in the xy plane."""
     n = valid.shape[-2]
@@ -94,6 +96,7 @@ def _distinct(points: Vec, valid: Array, square: Array) -> Array:
     return keep
 
 
+@stage
 def _compact(points: Vec, valid: Array) -> tuple[Vec, Array]:
     """Moves the valid points to the front, in order, and keeps eight."""
     slot = jnp.arange(1, _POINTS + 1)[:, None]
