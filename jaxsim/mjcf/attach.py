@@ -34,7 +34,7 @@ def expand_attach(spec: Spec, element: Element, models: dict[str, Spec], keyfram
         MjcfError: what it names does not exist, or is already there under the new name.
     """
     kind = next((tag for tag in ("body", "frame") if tag in element), None)
-    name = element.get(kind) if kind else None
+    name = str(element[kind]) if kind else ""
     namespace = Namespace(prefix=element["prefix"])
     model = element.get("model")
     source = spec
@@ -45,7 +45,7 @@ def expand_attach(spec: Spec, element: Element, models: dict[str, Spec], keyfram
         source = models[model]
     elif kind is None:
         raise element.error("body or frame must be given where no model is")
-    part = source.find(kind, name) if kind and name else None
+    part = source.find(kind, name) if kind else None
     if kind and part is None:
         hint = nearest(name, {e.name for e in source.elements(kind)})
         raise element.error(f"unknown {kind} to attach", attribute=kind, suggestion=hint)
@@ -113,7 +113,9 @@ def attach_model(
     parent.children.append(twin)
     available = names_of([twin])
     _attach_assets(spec, child, namespace, available)
-    copies = list(zip(child.worldbody.children, twin.children, strict=True)) if part is None else [(part, twin)]
+    copies = (
+        list(zip(child.worldbody.children, twin.children, strict=True)) if part is None else [(part, twin)]
+    )
     for tag in _LISTS:
         theirs = child.root.find(tag)
         for element in theirs.children if theirs else ():

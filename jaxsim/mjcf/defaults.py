@@ -14,7 +14,21 @@ from jaxsim.mjcf.schema import Attribute, Value
 __all__ = ["ACTUATORS", "DefaultClass", "Resolved", "class_of", "default_tag", "read_defaults"]
 
 ACTUATORS = frozenset(
-    "general motor position velocity intvelocity orientation pid damper cylinder muscle adhesion dcmotor plugin".split()
+    [
+        "general",
+        "motor",
+        "position",
+        "velocity",
+        "intvelocity",
+        "orientation",
+        "pid",
+        "damper",
+        "cylinder",
+        "muscle",
+        "adhesion",
+        "dcmotor",
+        "plugin",
+    ]
 )
 """Elements of the actuator section: all share one set of defaults."""
 
@@ -98,7 +112,12 @@ class Resolved(Mapping[str, Value | None]):
 
 def overlay(attribute: Attribute, under: Value | None, over: Value) -> Value | None:
     """Returns `over`, completed by the trailing entries of `under` if it is a shorter vector."""
-    if attribute.kind == "float" and attribute.default is None and np.size(over) and np.isnan(np.ravel(over)[0]):
+    if (
+        attribute.kind == "float"
+        and attribute.default is None
+        and np.size(over)
+        and np.isnan(np.ravel(over)[0])
+    ):
         return None
     if not isinstance(over, np.ndarray) or not isinstance(under, np.ndarray) or attribute.most is None:
         return over

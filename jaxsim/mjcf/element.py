@@ -135,7 +135,7 @@ class Element:
 
     def walk(self) -> Iterator[Element]:
         """Yields this element and everything below it, depth first in file order."""
-        stack = [self]
+        stack: list[Element] = [self]
         while stack:
             element = stack.pop()
             yield element

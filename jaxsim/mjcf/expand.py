@@ -66,8 +66,10 @@ def _postorder(top: Element) -> list[Element]:
 def _models(spec: Spec, opened: tuple[str, ...]) -> dict[str, Spec]:
     """Reads the sub-models of the asset section, and removes them from there."""
     assets = spec.root.find("asset")
+    if assets is None:
+        return {}
     models: dict[str, Spec] = {}
-    for element in assets.find_all("model") if assets else ():
+    for element in assets.find_all("model"):
         folder = element.scope.folder if element.scope else ""
         file = str(element["file"]).replace("\\", "/")
         places = (posixpath.join(folder, file), posixpath.join(folder, element.folder, file))

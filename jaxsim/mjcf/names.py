@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.errors import MjcfError, nearest
-
 from jaxsim.mjcf.rules import check_values
 
 if TYPE_CHECKING:
@@ -16,10 +15,32 @@ __all__ = ["check"]
 
 _GENERATORS = ("composite", "flexcomp")
 _SAME = {"xbody": "body"}
-_NAMESPACES = (
-    "body joint geom site camera light frame mesh hfield texture material tendon actuator sensor equality pair "
-    "exclude flex skin instance numeric text tuple key"
-).split()
+_NAMESPACES = [
+    "body",
+    "joint",
+    "geom",
+    "site",
+    "camera",
+    "light",
+    "frame",
+    "mesh",
+    "hfield",
+    "texture",
+    "material",
+    "tendon",
+    "actuator",
+    "sensor",
+    "equality",
+    "pair",
+    "exclude",
+    "flex",
+    "skin",
+    "instance",
+    "numeric",
+    "text",
+    "tuple",
+    "key",
+]
 
 
 def check(spec: Spec) -> None:

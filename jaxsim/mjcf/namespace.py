@@ -28,6 +28,7 @@ class Namespace:
     suffix: str = ""
 
     def __call__(self, name: str) -> str:
+        """Returns the new name."""
         return f"{self.prefix}{name}{self.suffix}"
 
 

@@ -106,9 +106,7 @@ class Reader:
                 value = values.parse(attribute, text)
             except ValueError as error:
                 hint = nearest(text, attribute.words) if attribute.kind == "enum" else None
-                raise element.error(
-                    str(error), attribute=name, value=text, suggestion=hint
-                ) from None
+                raise element.error(str(error), attribute=name, value=text, suggestion=hint) from None
             if value is not None:
                 element.attrib[name] = value
         for name, attribute in element.type.attributes.items():
@@ -152,18 +150,20 @@ class Reader:
             raise MjcfError(f"cannot read the file: {error}", **where) from None
         if not len(tree):
             raise MjcfError("the included file is empty", **where)
-        self._children(parent, tree, path, posixpath.relpath(posixpath.dirname(path) or ".", self._folder or "."), depth)
+        self._children(
+            parent, tree, path, posixpath.relpath(posixpath.dirname(path) or ".", self._folder or "."), depth
+        )
 
 
 def broken(rule: Constraint, element: Element) -> str | None:
     """Says what is wrong if an element breaks a rule about which attributes appear together."""
     some = [any(name in element.attrib for name in bundle) for bundle in rule.bundles]
+    full = [all(name in element.attrib for name in bundle) for bundle in rule.bundles]
     alternatives = ", ".join(" and ".join(bundle) for bundle in rule.bundles)
     if rule.kind == "at most one" and sum(some) > 1:
         return f"at most one of {alternatives} may be given"
     if rule.kind == "all or none" and any(some) and not all(some):
         return f"{alternatives} must be given together"
-    if rule.kind == "at least one":
-        if not any(all(name in element.attrib for name in bundle) for bundle in rule.bundles):
-            return f"one of {alternatives} must be given"
+    if rule.kind == "at least one" and not any(full):
+        return f"one of {alternatives} must be given"
     return None

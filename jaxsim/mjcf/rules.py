@@ -37,7 +37,9 @@ def _mesh(element: Element) -> None:
 def _texture(element: Element) -> None:
     rows, columns = element.get("gridsize", (1, 1))
     if "gridlayout" in element and len(element["gridlayout"]) != rows * columns:
-        raise element.error(f"expected {rows * columns} characters: rows times columns", attribute="gridlayout")
+        raise element.error(
+            f"expected {rows * columns} characters: rows times columns", attribute="gridlayout"
+        )
 
 
 def _material(element: Element) -> None:
@@ -47,7 +49,9 @@ def _material(element: Element) -> None:
 
 
 def _hfield(element: Element) -> None:
-    if "elevation" in element and element["elevation"].size != element.get("nrow", 0) * element.get("ncol", 0):
+    if "elevation" in element and element["elevation"].size != element.get("nrow", 0) * element.get(
+        "ncol", 0
+    ):
         raise element.error("expected nrow * ncol numbers", attribute="elevation")
     if np.any(element["size"] <= 0):
         raise element.error("expected four positive numbers", attribute="size")

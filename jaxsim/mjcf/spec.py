@@ -14,8 +14,8 @@ from jaxsim.mjcf.element import Element, Scope
 from jaxsim.mjcf.errors import MjcfError
 from jaxsim.mjcf.expand import expand
 from jaxsim.mjcf.files import Files
-from jaxsim.mjcf.limits import MAX_ASSET_BYTES, MAX_XML_BYTES
 from jaxsim.mjcf.keyframes import Keyframes
+from jaxsim.mjcf.limits import MAX_ASSET_BYTES, MAX_XML_BYTES
 from jaxsim.mjcf.namespace import Namespace
 from jaxsim.mjcf.reader import Reader
 from jaxsim.mjcf.schema import child_type, root_type
@@ -279,7 +279,9 @@ class Spec:
         name = str(element.get(attribute, "")).replace("\\", "/")
         if compiler["strippath"]:
             name = posixpath.basename(name)
-        folder = compiler["texturedir" if element.tag == "texture" else "meshdir"] or compiler["assetdir"] or ""
+        folder = (
+            compiler["texturedir" if element.tag == "texture" else "meshdir"] or compiler["assetdir"] or ""
+        )
         base = element.scope.folder if element.scope else ""
         if "://" in name:
             return self.files.resource_places(base, name)

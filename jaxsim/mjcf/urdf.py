@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from jaxsim.mjcf import rotation, values
+from jaxsim.mjcf import rotation
 from jaxsim.mjcf.element import Element
-from jaxsim.mjcf.errors import MjcfError, nearest
+from jaxsim.mjcf.errors import nearest
 from jaxsim.mjcf.limits import MAX_DEPTH, MAX_ELEMENTS
 from jaxsim.mjcf.reader import Reader
-from jaxsim.mjcf.schema import Attribute, root_type
+from jaxsim.mjcf.schema import root_type
+from jaxsim.mjcf.urdfxml import UrdfXml
 
 __all__ = ["UrdfReader"]
 
@@ -47,7 +48,7 @@ class UrdfReader:
 
     def __init__(self, reader: Reader, file: str | None) -> None:
         self._reader = reader
-        self._file = file
+        self._xml = UrdfXml(file)
         self._root = Element(root_type(), None, file)
         self._bodies: dict[str, Element] = {}
         self._colors: dict[str, np.ndarray] = {}
@@ -61,15 +62,15 @@ class UrdfReader:
             MjcfError: the document is not a valid URDF.
         """
         if sum(1 for _ in tree.iter()) > MAX_ELEMENTS:
-            raise self._error(tree, f"more than {MAX_ELEMENTS:,} elements")
+            raise self._xml.error(tree, f"more than {MAX_ELEMENTS:,} elements")
         self._root.line = tree.sourceline
         if tree.get("name"):
             self._root["model"] = tree.get("name")
         self._settings(tree)
         for node in tree.iter("material"):
-            color = self._one(node, "color")
+            color = self._xml.one(node, "color")
             if color is not None and node.get("name"):
-                self._colors.setdefault(node.get("name"), self._numbers(color, "rgba", 4, required=True))
+                self._colors.setdefault(node.get("name"), self._xml.numbers(color, "rgba", 4, required=True))
         self._link_tree(tree)
         for node in tree.iterchildren("link"):
             self._link(node)
@@ -80,7 +81,7 @@ class UrdfReader:
 
     def _settings(self, tree: etree._Element) -> None:
         """Reads the extension element and sets what URDF implies."""
-        extension = self._one(tree, "mujoco")
+        extension = self._xml.one(tree, "mujoco")
         if extension is not None:
             for node in list(extension):
                 if node.tag not in _EXTENSION:
@@ -95,20 +96,22 @@ class UrdfReader:
         """Adds a body for each link, nested as the joints say."""
         links = {}
         for node in tree.iterchildren("link"):
-            name = self._text(node, "name")
+            name = self._xml.text(node, "name")
             if name in links:
-                raise self._error(node, "repeated link name", "name")
+                raise self._xml.error(node, "repeated link name", "name")
             links[name] = node
         children: dict[str, list[str]] = {name: [] for name in links}
         parents: dict[str, str] = {}
         for node in tree.iterchildren("joint"):
-            parent, child = (self._text(self._one(node, tag, required=True), "link") for tag in ("parent", "child"))
+            parent, child = (
+                self._xml.text(self._xml.one(node, tag, required=True), "link") for tag in ("parent", "child")
+            )
             for tag, name in (("parent", parent), ("child", child)):
                 if name not in links:
-                    holder = self._one(node, tag, required=True)
-                    raise self._error(holder, "unknown link", "link", suggestion=nearest(name, links))
+                    holder = self._xml.one(node, tag, required=True)
+                    raise self._xml.error(holder, "unknown link", "link", suggestion=nearest(name, links))
             if child in parents:
-                raise self._error(node, f"link {child!r} has several parents")
+                raise self._xml.error(node, f"link {child!r} has several parents")
             parents[child] = parent
             children[parent].append(child)
         world = self._root.new("worldbody")
@@ -116,18 +119,18 @@ class UrdfReader:
         while stack:
             name, parent, depth = stack.pop()
             if depth > MAX_DEPTH:
-                raise self._error(links[name], f"links nested deeper than {MAX_DEPTH}")
+                raise self._xml.error(links[name], f"links nested deeper than {MAX_DEPTH}")
             body = world if name == "world" else self._new(parent, "body", links[name], name=name)
             self._bodies[name] = body
             stack.extend((child, body, depth + 1) for child in reversed(children[name]))
         lost = next((node for name, node in links.items() if name not in self._bodies), None)
         if lost is not None:
-            raise self._error(lost, "this link is its own ancestor")
+            raise self._xml.error(lost, "this link is its own ancestor")
 
     def _link(self, node: etree._Element) -> None:
         """Adds a link's inertia and geometry to its body."""
-        body = self._bodies[self._text(node, "name")]
-        inertial = self._one(node, "inertial")
+        body = self._bodies[self._xml.text(node, "name")]
+        inertial = self._xml.one(node, "inertial")
         if inertial is not None and body.tag != "worldbody":
             self._inertial(inertial, body)
         rgba: np.ndarray | None = None
@@ -148,9 +151,9 @@ class UrdfReader:
 
     def _inertial(self, node: etree._Element, body: Element) -> None:
         """Adds the inertial element; its tensor is turned into the axes of the body."""
-        mass = self._numbers(self._one(node, "mass", required=True), "value", 1, required=True)
-        tensor = self._one(node, "inertia", required=True)
-        full = np.concatenate([self._numbers(tensor, name, 1, required=True) for name in _INERTIA])
+        mass = self._xml.numbers(self._xml.one(node, "mass", required=True), "value", 1, required=True)
+        tensor = self._xml.one(node, "inertia", required=True)
+        full = np.concatenate([self._xml.numbers(tensor, name, 1, required=True) for name in _INERTIA])
         inertial = self._new(body, "inertial", node, mass=mass[0])
         self._origin(node, inertial)
         inertial.attrib.setdefault("pos", np.zeros(3))
@@ -161,39 +164,39 @@ class UrdfReader:
             inertial["diaginertia"] = np.zeros(3)
 
     def _color(self, node: etree._Element, before: np.ndarray | None) -> np.ndarray | None:
-        material = self._one(node, "material")
+        material = self._xml.one(node, "material")
         if material is None:
             return before
-        color = self._one(material, "color")
+        color = self._xml.one(material, "color")
         if color is not None:
-            return self._numbers(color, "rgba", 4, required=True)
-        return self._colors.get(self._text(material, "name"), before)
+            return self._xml.numbers(color, "rgba", 4, required=True)
+        return self._colors.get(self._xml.text(material, "name"), before)
 
     def _geom(self, node: etree._Element, body: Element, collision: bool) -> Element:
-        geometry = self._one(node, "geometry", required=True)
-        shape = next((s for tag in _SHAPES if (s := self._one(geometry, tag)) is not None), None)
+        geometry = self._xml.one(node, "geometry", required=True)
+        shape = next((s for tag in _SHAPES if (s := self._xml.one(geometry, tag)) is not None), None)
         if shape is None:
-            raise self._error(geometry, f"expected one of {', '.join(_SHAPES)}")
+            raise self._xml.error(geometry, f"expected one of {', '.join(_SHAPES)}")
         geom = self._new(body, "geom", node, type=shape.tag)
         if not collision:
             for name, value in (("contype", 0), ("conaffinity", 0), ("group", 1), ("density", 0.0)):
                 geom[name] = value
         if shape.tag == "box":
-            geom["size"] = self._numbers(shape, "size", 3, required=True) / 2
+            geom["size"] = self._xml.numbers(shape, "size", 3, required=True) / 2
         elif shape.tag == "mesh":
             geom["mesh"] = self._mesh(shape)
         else:
-            size = [self._numbers(shape, "radius", 1, required=True)]
+            size = [self._xml.numbers(shape, "radius", 1, required=True)]
             if shape.tag != "sphere":
-                size.append(self._numbers(shape, "length", 1, required=True) / 2)
+                size.append(self._xml.numbers(shape, "length", 1, required=True) / 2)
             geom["size"] = np.concatenate(size)
         self._origin(node, geom)
         return geom
 
     def _mesh(self, node: etree._Element) -> str:
         """Returns the name of the mesh asset of a file and scale, adding it if it is new."""
-        file = self._text(node, "filename")
-        scale = self._numbers(node, "scale", 3)
+        file = self._xml.text(node, "filename")
+        scale = self._xml.numbers(node, "scale", 3)
         scale = np.ones(3) if scale is None else scale
         name = posixpath.splitext(posixpath.basename(file.replace("\\", "/")))[0]
         known = self._meshes.setdefault(name, [])
@@ -207,17 +210,21 @@ class UrdfReader:
         return name
 
     def _joint(self, node: etree._Element) -> None:
-        kind = self._text(node, "type")
+        kind = self._xml.text(node, "type")
         if kind not in _JOINT_TYPES:
             expected = f"expected one of {', '.join(_JOINT_TYPES)}"
-            raise self._error(node, expected, "type", suggestion=nearest(kind, _JOINT_TYPES))
-        name = self._text(node, "name")
-        body = self._bodies[self._text(self._one(node, "child", required=True), "link")]
+            raise self._xml.error(node, expected, "type", suggestion=nearest(kind, _JOINT_TYPES))
+        name = self._xml.text(node, "name")
+        body = self._bodies[self._xml.text(self._xml.one(node, "child", required=True), "link")]
         if body.tag == "worldbody":
-            raise self._error(node, "the world link cannot have a joint")
+            raise self._xml.error(node, "the world link cannot have a joint")
         self._origin(node, body)
-        holder = self._one(node, "axis")
-        axis = np.array([1.0, 0.0, 0.0]) if holder is None else self._numbers(holder, "xyz", 3, required=True)
+        holder = self._xml.one(node, "axis")
+        axis = (
+            np.array([1.0, 0.0, 0.0])
+            if holder is None
+            else self._xml.numbers(holder, "xyz", 3, required=True)
+        )
         mapped = _JOINT_TYPES[kind]
         if mapped == "":
             return
@@ -236,47 +243,47 @@ class UrdfReader:
         self._limit(node, joints[0])
 
     def _dynamics(self, node: etree._Element, joints: list[Element]) -> None:
-        dynamics = self._one(node, "dynamics")
+        dynamics = self._xml.one(node, "dynamics")
         for source, target in (("damping", "damping"), ("friction", "frictionloss")):
-            value = None if dynamics is None else self._numbers(dynamics, source, 1)
+            value = None if dynamics is None else self._xml.numbers(dynamics, source, 1)
             if value is not None:
                 for joint in joints:
                     joint[target] = value if target == "damping" else value[0]
 
     def _limit(self, node: etree._Element, joint: Element) -> None:
-        limit = self._one(node, "limit")
+        limit = self._xml.one(node, "limit")
         if limit is None:
             return
-        lower, upper = (self._numbers(limit, name, 1) for name in ("lower", "upper"))
+        lower, upper = (self._xml.numbers(limit, name, 1) for name in ("lower", "upper"))
         bounds = [0.0 if bound is None else float(bound[0]) for bound in (lower, upper)]
         if lower is not None or upper is not None:
             joint["range"] = bounds
         if (lower is None) != (upper is None) or bounds[0] > bounds[1]:
             joint["limited"] = "false"
-        effort = self._numbers(limit, "effort", 1)
+        effort = self._xml.numbers(limit, "effort", 1)
         if effort is not None and effort[0] != 0:
             joint["actuatorfrcrange"] = [-abs(effort[0]), abs(effort[0])]
 
     def _mimics(self, tree: etree._Element) -> None:
         """Adds an equality constraint for each joint that follows another."""
         for node in tree.iterchildren("joint"):
-            mimic = self._one(node, "mimic")
+            mimic = self._xml.one(node, "mimic")
             if mimic is None:
                 continue
-            multiplier, offset = (self._numbers(mimic, name, 1) for name in ("multiplier", "offset"))
+            multiplier, offset = (self._xml.numbers(mimic, name, 1) for name in ("multiplier", "offset"))
             slope = 1.0 if multiplier is None else float(multiplier[0])
             start = 0.0 if offset is None else float(offset[0])
             section = self._root.find("equality") or self._root.new("equality")
-            follower, leader = self._text(node, "name"), self._text(mimic, "joint")
+            follower, leader = self._xml.text(node, "name"), self._xml.text(mimic, "joint")
             polynomial = [start, slope, 0.0, 0.0, 0.0]
             self._new(section, "joint", mimic, joint1=follower, joint2=leader, polycoef=polynomial)
 
     def _origin(self, node: etree._Element, element: Element) -> None:
         """Sets pos and quat from an origin element."""
-        origin = self._one(node, "origin")
+        origin = self._xml.one(node, "origin")
         if origin is None:
             return
-        xyz, rpy = self._numbers(origin, "xyz", 3), self._numbers(origin, "rpy", 3)
+        xyz, rpy = self._xml.numbers(origin, "xyz", 3), self._xml.numbers(origin, "rpy", 3)
         if xyz is not None:
             element["pos"] = xyz
         if rpy is not None and rpy.any():
@@ -288,55 +295,6 @@ class UrdfReader:
         for name, value in attributes.items():
             element[name] = value
         return element
-
-    def _one(self, node: etree._Element, tag: str, required: bool = False) -> Any:
-        """Returns the only child with a tag, or None.
-
-        Raises:
-            MjcfError: there are several, or none although it is required.
-        """
-        found = node.findall(tag)
-        if len(found) > 1:
-            raise self._error(found[1], "repeated element")
-        if required and not found:
-            raise self._error(node, f"missing element <{tag}>")
-        return found[0] if found else None
-
-    def _text(self, node: etree._Element, name: str) -> str:
-        text = node.get(name)
-        if not text:
-            raise self._error(node, "required attribute missing", name)
-        return str(text)
-
-    def _numbers(self, node: etree._Element, name: str, count: int, required: bool = False) -> Any:
-        """Returns the numbers of an attribute as an array, or None if it is absent."""
-        text = node.get(name)
-        attribute = Attribute(name, "float", count, count, vector=True)
-        try:
-            value = None if text is None else values.parse(attribute, text)
-        except ValueError as error:
-            raise self._error(node, str(error), name) from None
-        if value is not None and not np.all(np.isfinite(value)):
-            raise self._error(node, "expected finite numbers", name)
-        if value is None and required:
-            raise self._error(node, "required attribute missing", name)
-        return value
-
-    def _error(
-        self, node: etree._Element, message: str, attribute: str | None = None, suggestion: str | None = None
-    ) -> MjcfError:
-        name = node.get("name")
-        title = f'{node.tag} name="{name}"' if name else str(node.tag)
-        value = node.get(attribute) if attribute else None
-        return MjcfError(
-            message,
-            file=self._file,
-            line=node.sourceline,
-            element=title,
-            attribute=attribute,
-            value=value,
-            suggestion=suggestion,
-        )
 
 
 def _turned(full: np.ndarray, quat: np.ndarray) -> np.ndarray:

@@ -72,7 +72,9 @@ def _rewrite_angles(
     for name in ("euler", "axisangle"):
         if name not in element.type.attributes or not resolved.given(name):
             continue
-        if any(form in attributes for form in ("quat", "xyaxes", "zaxis", "euler", "axisangle") if form != name):
+        if any(
+            form in attributes for form in ("quat", "xyaxes", "zaxis", "euler", "axisangle") if form != name
+        ):
             continue
         numbers = np.array(resolved[name], float)
         if name == "euler":

@@ -22,7 +22,8 @@ CHILD = """<mujoco model="child">
     <body name="cb" euler=".1 .2 .3" childclass="q">
       <joint name="cj" range="0 1"/>
       <geom name="cg" size="1 2 3" material="m" type="box"/>
-      <body name="cc" pos="1 0 0"><joint type="ball" range="0 2"/><geom size="2" class="main"/><site name="cs" size="3 3 3"/></body>
+      <body name="cc" pos="1 0 0">
+        <joint type="ball" range="0 2"/><geom size="2" class="main"/><site name="cs" size="3 3 3"/></body>
     </body>
     <body name="other"><geom size="1"/></body>
   </worldbody>
@@ -126,7 +127,10 @@ def test_refusals(tmp_path: Path, attach: str) -> None:
 
 
 def test_models_that_attach_each_other(tmp_path: Path) -> None:
-    text = "<mujoco><asset><model name='m' file='{}'/></asset><worldbody><attach model='m' prefix='{}'/></worldbody></mujoco>"
+    text = (
+        "<mujoco><asset><model name='m' file='{}'/></asset>"
+        "<worldbody><attach model='m' prefix='{}'/></worldbody></mujoco>"
+    )
     (tmp_path / "a.xml").write_text(text.format("b.xml", "x"))
     (tmp_path / "b.xml").write_text(text.format("a.xml", "y"))
     with pytest.raises(MjcfError, match="circle"):

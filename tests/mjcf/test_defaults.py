@@ -39,7 +39,9 @@ def test_geoms_agree_with_the_oracle() -> None:
     for geom in spec.elements("geom"):
         mine, theirs = spec.resolve(geom), oracle.geom(geom.name)
         for name in ("size", "rgba", "friction", "solimp", "solref", "condim"):
-            np.testing.assert_allclose(mine[name], getattr(theirs, name), rtol=1e-7, err_msg=f"{geom.name} {name}")
+            np.testing.assert_allclose(
+                mine[name], getattr(theirs, name), rtol=1e-7, err_msg=f"{geom.name} {name}"
+            )
 
 
 def test_given_tells_values_from_schema_defaults() -> None:

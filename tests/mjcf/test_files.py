@@ -20,7 +20,8 @@ def folder(tmp_path: Path) -> Path:
     model = tmp_path / "model"
     (model / "main.xml").write_text(MAIN)
     (model / "parts" / "arm.xml").write_text(
-        '<mujocoinclude><asset><mesh file="a.obj"/><mesh file="b.obj"/></asset>\n<include file="leaf.xml"/></mujocoinclude>'
+        '<mujocoinclude><asset><mesh file="a.obj"/><mesh file="b.obj"/></asset>\n'
+        '<include file="leaf.xml"/></mujocoinclude>'
     )
     (model / "parts" / "leaf.xml").write_text('<mujoco><option timestep="0.5"/></mujoco>')
     (model / "world.xml").write_text('<any><geom name="g"/><body name="b"/></any>')

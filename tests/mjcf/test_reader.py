@@ -29,7 +29,7 @@ def refused(xml: str) -> MjcfError:
         ("<mujoco><worldbody><geom contype='1.5'/></worldbody></mujoco>", 1, "geom", "contype", "integers"),
         ("<mujoco><worldbody><geom contype='3000000000'/></worldbody></mujoco>", 1, "geom", "contype", "32 bits"),
         ("<mujoco><worldbody><geom quat='0 0 0 0'/></worldbody></mujoco>", 1, "geom", "quat", "not zero"),
-        ("<mujoco><worldbody><geom quat='1 0 0 0' euler='0 0 0'/></worldbody></mujoco>", 1, "geom", None, "at most one"),
+        ("<mujoco><worldbody><geom quat='1 0 0 0' euler='0 0 0'/></worldbody></mujoco>", 1, "geom", None, "most one"),
         ("<mujoco><worldbody><geom solref='nan 1'/></worldbody></mujoco>", 1, "geom", "solref", "nan"),
         ("<mujoco><option timestep='1_0'/></mujoco>", 1, "option", "timestep", "numbers"),
         ("<mujoco><size memory='10Q'/></mujoco>", 1, "size", "memory", "suffix"),
@@ -160,7 +160,13 @@ def test_editing_is_checked_by_the_table() -> None:
     assert geom.classname == "main"
     geom["size"] = "2 2 2"
     np.testing.assert_array_equal(geom["size"], [2, 2, 2])
-    for name, value in (("size", [1, 2, 3, 4]), ("type", "bax"), ("contype", 1.5), ("nothing", 1), ("size", "x")):
+    for name, value in (
+        ("size", [1, 2, 3, 4]),
+        ("type", "bax"),
+        ("contype", 1.5),
+        ("nothing", 1),
+        ("size", "x"),
+    ):
         with pytest.raises(MjcfError):
             geom[name] = value
     with pytest.raises(MjcfError, match="cannot stand here"):

@@ -16,7 +16,9 @@ def oracle_rows() -> dict[str, tuple[str, set[str]]]:
     for line in mujoco.mj_printSchema(False, False).splitlines():
         match = re.match(r"^( *)([\w()]+) \((.)\)\s*(.*)$", line)
         if match and len(match[1]) % 3 == 0:
-            rows.append((len(match[1]) // 3, match[2].replace("(world)", ""), match[3], set(match[4].split())))
+            rows.append(
+                (len(match[1]) // 3, match[2].replace("(world)", ""), match[3], set(match[4].split()))
+            )
         else:
             rows[-1][3].update(line.split())
     path: list[str] = []
@@ -56,7 +58,9 @@ def test_same_children_as_the_oracle() -> None:
         if "/" not in path or path.startswith("mujoco/body") or cardinality == "R":
             continue
         parent, tag = path.rsplit("/", 1)
-        assert find(parent).children[tag] == cardinality if parent != "mujoco" else tag in root_type().children
+        assert (
+            find(parent).children[tag] == cardinality if parent != "mujoco" else tag in root_type().children
+        )
 
 
 def test_defaults_fit_their_own_attribute() -> None:

@@ -15,17 +15,20 @@ PLAIN = INERTIAL.format(xyz="0 0 0", rpy="0 0 0", mass=3)
 ROBOT = f"""<robot name="arm">
   <material name="red"><color rgba="1 0 0 1"/></material>
   <link name="base"><visual><geometry><box size="1 2 3"/></geometry><material name="red"/></visual>
-    <collision name="c"><origin xyz="0 0 1" rpy="1 2 3"/><geometry><cylinder radius="1" length="4"/></geometry></collision>
+    <collision name="c"><origin xyz="0 0 1" rpy="1 2 3"/>
+    <geometry><cylinder radius="1" length="4"/></geometry></collision>
     <collision name="c"><geometry><sphere radius="1"/></geometry></collision></link>
   <link name="one">{HEAVY}
-    <visual name="v"><geometry><sphere radius="2"/></geometry><material name="x"><color rgba="0 1 0 .5"/></material></visual>
+    <visual name="v"><geometry><sphere radius="2"/></geometry>
+    <material name="x"><color rgba="0 1 0 .5"/></material></visual>
     <collision><geometry><capsule radius="1" length="4"/></geometry></collision></link>
   <link name="two">{PLAIN}</link>
   <link name="three">{PLAIN}</link>
   <link name="four">{HEAVY}</link>
   <link name="five">{HEAVY}</link>
   <joint name="j1" type="revolute"><parent link="base"/><child link="one"/><origin xyz="1 0 0" rpy="1 2 3"/>
-    <axis xyz="0 3 0"/><limit lower="-1" upper="2" effort="5" velocity="1"/><dynamics damping=".5" friction=".1"/></joint>
+    <axis xyz="0 3 0"/><limit lower="-1" upper="2" effort="5" velocity="1"/>
+    <dynamics damping=".5" friction=".1"/></joint>
   <joint name="j2" type="continuous"><parent link="one"/><child link="two"/>
     <mimic joint="j1" multiplier="2" offset=".5"/></joint>
   <joint name="j3" type="prismatic"><parent link="two"/><child link="three"/><axis xyz="0 0 1"/>
@@ -65,7 +68,9 @@ def test_written_as_mjcf_it_means_the_same() -> None:
 
 def test_meshes_are_shared_by_file_and_scale() -> None:
     shape = '<collision><geometry><mesh filename="a/m.stl"{}/></geometry></collision>'
-    shapes = "".join(shape.format(scale) for scale in ("", ' scale="1 1 2"', ' scale="1 1 1"', ' scale="1 1 2"'))
+    shapes = "".join(
+        shape.format(scale) for scale in ("", ' scale="1 1 2"', ' scale="1 1 1"', ' scale="1 1 2"')
+    )
     spec = Spec.from_string(f"<robot><link name='l'>{shapes}</link></robot>")
     assert [mesh.name for mesh in spec.elements("mesh")] == ["m", "m1"]
     assert [geom["mesh"] for geom in spec.elements("geom")] == ["m", "m1", "m", "m1"]
@@ -88,11 +93,27 @@ JOINT = '<joint name="j" type="{}"><parent link="a"/><child link="{}"/>{}</joint
         ("<link/>", "link", "required"),
         ('<link name="a"/>' + JOINT.format("fixed", "c", ""), "child", "unknown link"),
         ('<link name="a"/>' + JOINT.format("fixed", "a", ""), 'link name="a"', "ancestor"),
-        ('<link name="a"/><link name="b"/>' + JOINT.format("turning", "b", ""), 'joint name="j"', "expected one of"),
-        ('<link name="a"/><link name="b"/>' + JOINT.format("fixed", "b", "") * 2, 'joint name="j"', "several parents"),
+        (
+            '<link name="a"/><link name="b"/>' + JOINT.format("turning", "b", ""),
+            'joint name="j"',
+            "expected one of",
+        ),
+        (
+            '<link name="a"/><link name="b"/>' + JOINT.format("fixed", "b", "") * 2,
+            'joint name="j"',
+            "several parents",
+        ),
         ('<link name="a"/><link name="b"/>' + JOINT.format("revolute", "b", "<axis/>"), "axis", "required"),
-        ('<link name="a"/><link name="b"/>' + JOINT.format("revolute", "b", '<axis xyz="1 2"/>'), "axis", "exactly 3"),
-        ('<link name="a"/><link name="b"/>' + JOINT.format("revolute", "b", '<mimic joint="x"/>'), "joint", "unknown"),
+        (
+            '<link name="a"/><link name="b"/>' + JOINT.format("revolute", "b", '<axis xyz="1 2"/>'),
+            "axis",
+            "exactly 3",
+        ),
+        (
+            '<link name="a"/><link name="b"/>' + JOINT.format("revolute", "b", '<mimic joint="x"/>'),
+            "joint",
+            "unknown",
+        ),
         ('<link name="a"><collision><geometry/></collision></link>', "geometry", "expected one of"),
         ('<link name="a"><collision/></link>', "collision", "missing element"),
         ('<link name="a"><inertial/></link>', "inertial", "missing element"),

@@ -5,6 +5,5 @@ from jaxsim.mjcf.tables import actuator, asset, body, common, data, deformable, 
 __all__ = ["TABLES"]
 
 TABLES: tuple[str, ...] = tuple(
-    module.TABLE
-    for module in (common, settings, asset, body, deformable, relation, actuator, sensor, data)
+    module.TABLE for module in (common, settings, asset, body, deformable, relation, actuator, sensor, data)
 )
