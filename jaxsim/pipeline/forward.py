@@ -125,7 +125,7 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
             warning=before.warning,
         )
         after = dynamics(model, _state(at), known[0] if known else None)
-        slope = Slope(qpos=after.qvel, qvel=after.qacc, act=after.act_dot)
+        slope = _full_width(Slope(qpos=after.qvel, qvel=after.qacc, act=after.act_dot), width)
         total = jax.tree.map(lambda s, d: s + weight * d, total, slope)
         if observe:
             seen = lax.cond(
