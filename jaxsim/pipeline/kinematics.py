@@ -1,13 +1,14 @@
 """Positions and orientations of bodies, joints, geoms, sites, cameras and lights (computation chapter, kinematics).
 
-The transform of a body in its parent is its fixed offset followed by its joints, composed in rounds over all bodies at
-once. World transforms follow by pointer jumping: each round composes every body with the ancestor it is expressed in,
-so the number of rounds is the logarithm of the depth.
+Every joint, and every body without joints, is a node whose frame is known in that of the node before. World frames
+follow by pointer jumping: each round composes every node with the ancestor it is expressed in, so the number of rounds
+is the logarithm of the depth. A body has the frame of its last node.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -42,17 +43,27 @@ class Frames(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """Index lists of the composition."""
+    """Index lists of the composition.
+
+    Attributes:
+      kinds: joints by type.
+      joints: position of each joint in that order.
+      free_bodies: bodies with free joints.
+      bases: where the base of each body stands among model, mocap and free bases.
+      first: the first joint of each body that has joints.
+      local: where the local frame of each node stands among those of first joints, all joints, bases.
+      jumps: for each round, the node that each node is composed with.
+      node: the node whose frame is the body's.
+    """
 
     kinds: tuple[tuple[JointType, np.ndarray], ...]
     joints: np.ndarray
     free_bodies: np.ndarray
-    mocap_bodies: np.ndarray
     bases: np.ndarray
-    rounds: tuple[tuple[np.ndarray, np.ndarray], ...]
-    last: np.ndarray
-    before: np.ndarray
+    first: np.ndarray
+    local: np.ndarray
     jumps: tuple[np.ndarray, ...]
+    node: np.ndarray
 
 
 @functools.lru_cache(maxsize=64)
@@ -64,94 +75,87 @@ def _plan(static: Static) -> _Plan:
         if len(ids):
             kinds.append((kind, ids))
     joints = np.argsort(np.concatenate([ids for _, ids in kinds])) if kinds else np.zeros(0, int)
-    free = np.array([static.jnt_bodyid[j] for j in range(njnt) if static.jnt_type[j] == JointType.FREE], int)
+    free = static.jnt_bodyid[static.jnt_type == JointType.FREE]
     mocap = np.flatnonzero(static.body_mocapid >= 0)
     bases = np.arange(nbody)
     bases[mocap] = nbody + static.body_mocapid[mocap]
     bases[free] = nbody + static.nmocap + np.arange(len(free))
 
-    last = np.arange(nbody)
-    before = np.zeros(njnt, int)
-    bodies, offset, rounds = np.arange(nbody), 0, []
-    for r in range(int(static.body_jntnum.max(initial=0))):
-        keep = np.flatnonzero(static.body_jntnum[bodies] > r)
-        ids = static.body_jntadr[bodies[keep]] + r
-        before[ids] = offset + keep
-        offset, bodies = offset + len(bodies), bodies[keep]
-        last[bodies] = offset + np.arange(len(bodies))
-        rounds.append((keep, ids))
+    jointed = np.flatnonzero(static.body_jntnum > 0)
+    fixed = np.flatnonzero(static.body_jntnum == 0)
+    first = static.body_jntadr[jointed]
+    node = np.zeros(nbody, int)
+    node[jointed] = first + static.body_jntnum[jointed] - 1
+    node[fixed] = njnt + np.arange(len(fixed))
+    above = node[static.body_parentid]
+    pointer = np.concatenate([np.arange(njnt) - 1, above[fixed]])
+    pointer[first] = above[jointed]
+    local = len(first) + np.arange(njnt)
+    local[first] = np.arange(len(first))
+    local = np.concatenate([local, len(first) + njnt + fixed])
 
-    jumps, pointer = [], static.body_parentid.copy()
-    while pointer.any():
+    jumps = []
+    while (pointer != node[0]).any():
         jumps.append(pointer)
         pointer = pointer[pointer]
-    return _Plan(tuple(kinds), joints, free, mocap, bases, tuple(rounds), last, before, tuple(jumps))
+    return _Plan(tuple(kinds), joints, free, bases, first, local, tuple(jumps), node)
 
 
 def kinematics(model: Model, data: Data) -> Data:
     """Computes the world frames of bodies, their inertias, joints, geoms and sites from `qpos`."""
     plan = _plan(model.static)
     base = _bases(model, data, plan)
-    motion = _joint_motions(model, data, plan)
-    stages = [base]
-    for keep, ids in plan.rounds:
-        stages.append(stages[-1].take(keep).then(motion.take(ids)))
-    every = Frames(concat([f.pos for f in stages]), concat([f.quat for f in stages]))
-    local = every.take(plan.last)
-    body = Frames(local.pos, quat.normalize(local.quat))
+    moves = _joint_motions(model, data, plan)
+    motion = moves.frames
+    parts = [base.take(model.jnt_bodyid[plan.first]).then(motion.take(plan.first)), motion, base]
+    local = Frames(concat([f.pos for f in parts]), concat([f.quat for f in parts]))
+    node = Frames(*lax.optimization_barrier(tuple(local.take(plan.local))))
     for pointer in plan.jumps:
-        body = body.take(pointer).then(body)
-    xmat = lax.optimization_barrier(quat.to_matrix(body.quat))
+        node = node.take(pointer).then(node)
+    mat = lax.optimization_barrier(quat.to_matrix(node.quat))
+    xmat = take(mat, plan.node)
 
-    xanchor, xaxis = model.jnt_pos, model.jnt_axis
-    if model.njnt:
-        start = every.take(plan.before)
-        anchor = start.pos + quat.rotate(start.quat, model.jnt_pos)
-        axis = quat.rotate(start.quat, model.jnt_axis)
-        parent = model.body_parentid[model.jnt_bodyid]
-        rotation = take(xmat, parent)
-        xanchor = take(body.pos, parent) + matvec(rotation, anchor)
-        xaxis = matvec(rotation, axis)
-
-    owner = np.concatenate([np.arange(model.nbody), model.geom_bodyid, model.site_bodyid])
-    pos = concat([model.body_ipos, model.geom_pos, model.site_pos])
-    mat = quat.to_matrix(concat([model.body_iquat, model.geom_quat, model.site_quat]))
-    rotation = take(xmat, owner)
-    pos = take(body.pos, owner) + matvec(rotation, pos)
-    mat = matmul(rotation, mat)
-    nb, ng, ns = model.nbody, model.ngeom, model.nsite
-    cuts = ((0, nb), (nb, nb + ng), (nb + ng, nb + ng + ns))
-    xipos, geom_xpos, site_xpos = (lax.slice_in_dim(pos, *c) for c in cuts)
-    ximat, geom_xmat, site_xmat = (lax.slice_in_dim(mat, *c) for c in cuts)
+    owner = plan.node[np.concatenate([np.arange(model.nbody), model.geom_bodyid, model.site_bodyid])]
+    orientation = concat([model.body_iquat, model.geom_quat, model.site_quat])
+    axes = matmul(take(mat, owner), lax.optimization_barrier(quat.to_matrix(orientation)))
+    owner = np.concatenate([owner, np.arange(model.njnt)])
+    pos = concat([model.body_ipos, model.geom_pos, model.site_pos, moves.anchor])
+    pos = take(node.pos, owner) + matvec(take(mat, owner), pos)
+    ends = np.cumsum([0, model.nbody, model.ngeom, model.nsite, model.njnt])
+    cuts = list(itertools.pairwise(int(e) for e in ends))
     results = {
-        "xpos": body.pos,
-        "xquat": body.quat,
+        "xpos": take(node.pos, plan.node),
+        "xquat": take(node.quat, plan.node),
         "xmat": xmat,
-        "xanchor": xanchor,
-        "xaxis": xaxis,
-        "xipos": xipos,
-        "ximat": ximat,
-        "geom_xpos": geom_xpos,
-        "geom_xmat": geom_xmat,
-        "site_xpos": site_xpos,
-        "site_xmat": site_xmat,
+        "xanchor": lax.slice_in_dim(pos, *cuts[3]),
+        "xaxis": matvec(lax.slice_in_dim(mat, 0, model.njnt), moves.axis),
+        "xipos": lax.slice_in_dim(pos, *cuts[0]),
+        "ximat": lax.slice_in_dim(axes, *cuts[0]),
+        "geom_xpos": lax.slice_in_dim(pos, *cuts[1]),
+        "geom_xmat": lax.slice_in_dim(axes, *cuts[1]),
+        "site_xpos": lax.slice_in_dim(pos, *cuts[2]),
+        "site_xmat": lax.slice_in_dim(axes, *cuts[2]),
     }
     return data.replace(**lax.optimization_barrier(results))
 
 
 def _bases(model: Model, data: Data, plan: _Plan) -> Frames:
     """Frames of bodies in their parents before any joint: from the model, mocap, or a free joint's position."""
-    pos, orientation = [model.body_pos], [model.body_quat]
+    pos, orientation = [model.body_pos], [quat.normalize(model.body_quat)]
     if model.nmocap:
         pos.append(data.mocap_pos)
         orientation.append(quat.normalize(data.mocap_quat))
     if len(plan.free_bodies):
         adr = model.jnt_qposadr[model.body_jntadr[plan.free_bodies]]
         pos.append(_gather_blocks(data.qpos, adr, 3))
-        identity = np.zeros((len(adr), 4, 1))
-        identity[:, 0] = 1
-        orientation.append(jnp.asarray(identity, data.qpos.dtype))
+        orientation.append(_identity(len(adr), data.qpos))
     return Frames(concat(pos), concat(orientation)).take(plan.bases)
+
+
+def _identity(n: int, like: Array) -> Array:
+    q = np.zeros((n, 4, 1))
+    q[:, 0] = 1
+    return jnp.asarray(q, like.dtype)
 
 
 def _gather_blocks(x: Array, start: np.ndarray, size: int) -> Array:
@@ -160,12 +164,30 @@ def _gather_blocks(x: Array, start: np.ndarray, size: int) -> Array:
     return take(x, index.reshape(-1)).reshape(len(start), size, x.shape[-1])
 
 
-def _joint_motions(model: Model, data: Data, plan: _Plan) -> Frames:
-    """Transforms by the joints, in the frame of the body before each, in the order of joints."""
+class _Motions(NamedTuple):
+    """What joints do, in the frame before each of them.
+
+    Attributes:
+      frames: the frame after the joint.
+      anchor: the anchor before the joint, in the frame after it (n, 3, W).
+      axis: the axis before the joint, in the frame after it (n, 3, W).
+    """
+
+    frames: Frames
+    anchor: Array
+    axis: Array
+
+
+def _joint_motions(model: Model, data: Data, plan: _Plan) -> _Motions:
+    """The motions by the joints, in the order of joints."""
     if not model.njnt:
-        return Frames(model.jnt_pos, model.body_quat[:0])
+        return _Motions(Frames(model.jnt_pos, model.body_quat[:0]), model.jnt_pos, model.jnt_axis)
     parts = [_MOTIONS[kind](model, data, ids) for kind, ids in plan.kinds]
-    return Frames(concat([p.pos for p in parts]), concat([p.quat for p in parts])).take(plan.joints)
+    pos, orientation, anchor, axis = (
+        take(concat(rows), plan.joints)
+        for rows in zip(*((*p.frames, p.anchor, p.axis) for p in parts), strict=True)
+    )
+    return _Motions(Frames(pos, orientation), anchor, axis)
 
 
 def _displacement(model: Model, data: Data, ids: np.ndarray) -> Array:
@@ -173,35 +195,35 @@ def _displacement(model: Model, data: Data, ids: np.ndarray) -> Array:
     return take(data.qpos, adr) - take(model.qpos0, adr)
 
 
-def _slide(model: Model, data: Data, ids: np.ndarray) -> Frames:
-    x = _displacement(model, data, ids)
-    identity = np.zeros((len(ids), 4, 1))
-    identity[:, 0] = 1
-    return Frames(take(model.jnt_axis, ids) * x[:, None], jnp.asarray(identity, x.dtype))
+def _slide(model: Model, data: Data, ids: np.ndarray) -> _Motions:
+    axis, anchor = take(model.jnt_axis, ids), take(model.jnt_pos, ids)
+    shift = axis * _displacement(model, data, ids)[:, None]
+    return _Motions(Frames(shift, _identity(len(ids), shift)), anchor - shift, axis)
 
 
-def _hinge(model: Model, data: Data, ids: np.ndarray) -> Frames:
+def _hinge(model: Model, data: Data, ids: np.ndarray) -> _Motions:
     """The anchor stays: p' = p - R p = -(sin(a) k x p + (1 - cos(a)) k x (k x p)), after Rodrigues."""
     half = 0.5 * _displacement(model, data, ids)[:, None]
     axis, anchor = take(model.jnt_axis, ids), take(model.jnt_pos, ids)
-    sine, cosine = lax.optimization_barrier((jnp.sin(half), jnp.cos(half)))
-    once = cross(axis, anchor)
-    shift = -2 * sine * (cosine * once + sine * cross(axis, once))
-    return Frames(shift, concat([cosine, axis * sine], axis=1))
+    sine, cosine, once = lax.optimization_barrier((jnp.sin(half), jnp.cos(half), cross(axis, anchor)))
+    twice = lax.optimization_barrier(cross(axis, once))
+    shift = -2 * sine * (cosine * once + sine * twice)
+    return _Motions(Frames(shift, concat([cosine, axis * sine], axis=1)), anchor, axis)
 
 
-def _ball(model: Model, data: Data, ids: np.ndarray) -> Frames:
+def _ball(model: Model, data: Data, ids: np.ndarray) -> _Motions:
     return _rotation(model, data, ids, model.jnt_qposadr[ids])
 
 
-def _free(model: Model, data: Data, ids: np.ndarray) -> Frames:
+def _free(model: Model, data: Data, ids: np.ndarray) -> _Motions:
     return _rotation(model, data, ids, model.jnt_qposadr[ids] + 3)
 
 
-def _rotation(model: Model, data: Data, ids: np.ndarray, adr: np.ndarray) -> Frames:
-    q = quat.normalize(_gather_blocks(data.qpos, adr, 4))
+def _rotation(model: Model, data: Data, ids: np.ndarray, adr: np.ndarray) -> _Motions:
+    q = lax.optimization_barrier(quat.normalize(_gather_blocks(data.qpos, adr, 4)))
     anchor = take(model.jnt_pos, ids)
-    return Frames(anchor - quat.rotate(q, anchor), q)
+    axis = quat.rotate_inverse(q, take(model.jnt_axis, ids))
+    return _Motions(Frames(anchor - quat.rotate(q, anchor), q), anchor, axis)
 
 
 _MOTIONS = {JointType.FREE: _free, JointType.BALL: _ball, JointType.SLIDE: _slide, JointType.HINGE: _hinge}
