@@ -93,7 +93,7 @@ class Reader:
 
     def _attributes(self, element: Element, node: etree._Element) -> None:
         """Reads and checks the attributes of one element."""
-        for name, text in node.attrib.items():
+        for name, text in _texts(node):
             attribute = element.type.attributes.get(name)
             if attribute is None:
                 raise element.error(
@@ -124,7 +124,7 @@ class Reader:
         where = {"file": file, "line": node.sourceline, "element": "include"}
         if len(node):
             raise MjcfError("an include element cannot have children", **where)
-        unknown = next((name for name in node.attrib if name != "file"), None)
+        unknown = next((name for name, _ in _texts(node) if name != "file"), None)
         if unknown is not None:
             raise MjcfError("<include> has no such attribute", attribute=unknown[:60], **where)
         name = node.get("file")
@@ -153,6 +153,11 @@ class Reader:
         self._children(
             parent, tree, path, posixpath.relpath(posixpath.dirname(path) or ".", self._folder or "."), depth
         )
+
+
+def _texts(node: etree._Element) -> list[tuple[str, str]]:
+    """Returns the attributes of an XML element: name and text."""
+    return [(str(name), str(text)) for name, text in node.attrib.items()]
 
 
 def broken(rule: Constraint, element: Element) -> str | None:

@@ -69,8 +69,9 @@ class UrdfReader:
         self._settings(tree)
         for node in tree.iter("material"):
             color = self._xml.one(node, "color")
-            if color is not None and node.get("name"):
-                self._colors.setdefault(node.get("name"), self._xml.numbers(color, "rgba", 4, required=True))
+            name = node.get("name")
+            if color is not None and name:
+                self._colors.setdefault(name, self._xml.numbers(color, "rgba", 4, required=True))
         self._link_tree(tree)
         for node in tree.iterchildren("link"):
             self._link(node)
