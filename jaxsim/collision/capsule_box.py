@@ -17,6 +17,7 @@ from jax import Array, lax
 
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.primitives import sphere_point_box
+from jaxsim.collision.stage import stage
 from jaxsim.collision.vec import TINY, Vec, safe_divide
 
 __all__ = ["capsule_box"]
@@ -49,6 +50,7 @@ class _Nearest(NamedTuple):
         return _Nearest(*(jnp.where(better, b, a) for a, b in zip(self, other, strict=True)))
 
 
+@stage
 def capsule_box(capsule: Shape, box: Shape, margin: Array) -> Points:
     """Capsule against box: up to two points."""
     p = box.axes.to_local(capsule.pos - box.pos)
@@ -58,7 +60,7 @@ def capsule_box(capsule: Shape, box: Shape, margin: Array) -> Points:
     far = margin + 2.0 * (capsule.size.x + half + s.x + s.y + s.z) + 0.0 * p.x
     none = jnp.zeros(far.shape, jnp.int32)
     best = _Nearest(far, jnp.zeros_like(far), none - 2, none, none, jnp.zeros_like(far))
-    best = _nearest_edge(p, h, s, half, _nearest_face(p, h, s, best))
+    best = _nearest_edge(*_edges(p, h, s, half), _nearest_face(p, h, s, best))
 
     second, exists = _second(p, h, s, axis, best)
     points = []
@@ -68,6 +70,7 @@ def capsule_box(capsule: Shape, box: Shape, margin: Array) -> Points:
     return stack_points(points)
 
 
+@stage
 def _nearest_face(p: Vec, h: Vec, s: Vec, best: _Nearest) -> _Nearest:
     """Ends of the segment that lie above a face, or inside the box."""
     for t in (-1.0, 1.0):
@@ -83,8 +86,14 @@ def _nearest_face(p: Vec, h: Vec, s: Vec, best: _Nearest) -> _Nearest:
     return best
 
 
-def _nearest_edge(p: Vec, h: Vec, s: Vec, half: Array, best: _Nearest) -> _Nearest:
-    """Nearest points of the segment and the twelve edges; axes (npair, edge axis, edge, W)."""
+@stage
+def _edges(p: Vec, h: Vec, s: Vec, half: Array) -> tuple[Array, Array, Array, Array]:
+    """Nearest points of the segment and the twelve edges.
+
+    Returns:
+      squared distance, place on the segment, place on the edge, and -1, 0 or 1: nearest to the edge's lower end, to
+      its inside or to its upper end; all (npair, 3 edge axes, 4 edges, W).
+    """
 
     def along(v: Vec, axes: tuple[int, ...]) -> Array:
         return jnp.stack([jnp.broadcast_to(v[k], p.x.shape) for k in axes], axis=-2)[..., None, :]
@@ -114,8 +123,12 @@ def _nearest_edge(p: Vec, h: Vec, s: Vec, half: Array, best: _Nearest) -> _Neare
     t, x = jnp.clip(t, -1, 1), jnp.clip(x, -1, 1)
     ea, eb, ej = da - ha * t, db - hb * t, sj * x - hj * t - pj
     square = jnp.where(skew, ea * ea + eb * eb + ej * ej, jnp.inf)
-    square, t, x, end = lax.optimization_barrier((square, t, x, end.astype(jnp.int32)))
+    return square, t, x, end.astype(jnp.int32)
 
+
+@stage
+def _nearest_edge(square: Array, t: Array, x: Array, end: Array, best: _Nearest) -> _Nearest:
+    """The nearest of the edges, see `_edges`, if it is nearer than `best`."""
     for j, (a, b) in enumerate(_OTHERS):
         for k, (sa, sb) in enumerate(_CORNERS):
             lower = (sa > 0) << a | (sb > 0) << b
@@ -128,6 +141,7 @@ def _nearest_edge(p: Vec, h: Vec, s: Vec, half: Array, best: _Nearest) -> _Neare
     return best
 
 
+@stage
 def _second(p: Vec, h: Vec, s: Vec, axis: Vec, best: _Nearest) -> tuple[Array, Array]:
     """Offset of the second sphere along the segment, and whether there is one."""
     direction = sum((c > 0).astype(jnp.int32) << k for k, c in enumerate(h))

@@ -14,6 +14,7 @@ from jaxsim.collision.parameters import Parameters, pair_parameters, take
 from jaxsim.collision.points import Shape
 from jaxsim.collision.select import pick_active
 from jaxsim.collision.slots import Batch, ContactGroup, SlotLayout, slot_layout
+from jaxsim.collision.stage import stage
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.data import Contact, Data
 from jaxsim.enums import GeomType
@@ -148,40 +149,47 @@ def _broad(
     else:
         apart = jnp.sqrt(lax.stop_gradient(offset.dot(offset))) - take(model.geom_rbound, g1) - radius2
     apart = lax.stop_gradient(apart - take(reach, batch.pairs))
-    return pick_active(apart, apart <= 0, batch.budget or 0)
+    return pick_active(apart, apart <= 0, slots=batch.budget or 0)
 
 
 def _fill(
     group: ContactGroup, found: list[_Found], parameters: Parameters, reach: Array
 ) -> tuple[_Slots, Array]:
     """The slots of a group, and whether contacts found no slot."""
-    parts = [_slice(found[batch], first, last) for batch, first, last in group.sources]
-    points = _join(parts)
-    overflow = jnp.zeros(1, bool)
+    points = _join([_slice(found[batch], first, last) for batch, first, last in group.sources])
     if group.pair is not None:
         own = parameters.at(group.pair)
-        return _Slots(points, own, _detected(points, own)), overflow
+        return _Slots(points, own, _detected(points, own)), jnp.zeros(1, bool)
 
-    if isinstance(points.pair, np.ndarray):
-        limit, margin = take(reach, points.pair), take(parameters.margin, points.pair)
-    else:
-        limit, margin = _at(reach, points.pair), _at(parameters.margin, points.pair)
+    fixed = isinstance(points.pair, np.ndarray)
+    limit, margin = (take(a, points.pair) if fixed else _at(a, points.pair) for a in (reach, parameters.margin))
     active = points.dist <= limit
     if points.valid is not None:
         active = active & points.valid
-    rows, filled, overflow = pick_active(points.dist - margin, active, group.count)
-
-    tangent = () if points.tangent is None else points.tangent
-    table = jnp.stack([points.dist, *points.pos, *points.normal, *tangent], axis=1)
-    dist, *rest = (c for c in jnp.moveaxis(jnp.take_along_axis(table, rows[:, None], axis=0), 1, 0))
-    if isinstance(points.pair, np.ndarray):
-        pair = jnp.asarray(points.pair, jnp.int32)[rows]
-    else:
-        pair = jnp.take_along_axis(points.pair, rows, axis=0)
-    wish = Vec(*rest[6:9]) if tangent else None
-    chosen = _Found(dist, Vec(*rest[:3]), Vec(*rest[3:6]), wish, filled, pair)
-    own = parameters.pick(pair)
+    rows, filled, overflow = pick_active(points.dist - margin, active, slots=group.count)
+    pair = jnp.asarray(points.pair, jnp.int32)
+    pair = pair[rows] if fixed else jnp.take_along_axis(pair, rows, axis=0)
+    dist, pos, normal, tangent = _gather(points.dist, points.pos, points.normal, points.tangent, rows)
+    chosen = _Found(dist, pos, normal, tangent, filled, pair)
+    own = _own_parameters(parameters, pair)
     return _Slots(chosen, own, _detected(chosen, own)), overflow
+
+
+@stage
+def _gather(
+    dist: Array, pos: Vec, normal: Vec, tangent: Vec | None, rows: Array
+) -> tuple[Array, Vec, Vec, Vec | None]:
+    """The picked rows of points, one gather for all their numbers."""
+    parts = [dist, *pos, *normal, *(() if tangent is None else tangent)]
+    table = jnp.stack(jnp.broadcast_arrays(*parts), axis=1)
+    picked = jnp.take_along_axis(table, rows[:, None], axis=0)
+    dist, *rest = (picked[:, k] for k in range(len(parts)))
+    return dist, Vec(*rest[:3]), Vec(*rest[3:6]), None if tangent is None else Vec(*rest[6:9])
+
+
+@stage
+def _own_parameters(parameters: Parameters, pair: Array) -> Parameters:
+    return parameters.pick(pair)
 
 
 def _detected(points: _Found, own: Parameters) -> Array:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.collision.points import Points, Shape, stack_points
+from jaxsim.collision.stage import stage
 from jaxsim.collision.vec import TINY, Vec, fallback_unit, unit
 
 __all__ = [
@@ -85,6 +86,7 @@ def sphere_box(sphere: Shape, box: Shape, margin: Array) -> Points:
     return stack_points([sphere_point_box(sphere.pos, sphere.size.x, box)])
 
 
+@stage
 def capsule_capsule(a: Shape, b: Shape, margin: Array) -> Points:
     """Capsule against capsule: one point, or two where the axes are parallel.
 

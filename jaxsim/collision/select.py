@@ -5,10 +5,13 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.collision.stage import stage
+
 __all__ = ["pick_active"]
 
 
-def pick_active(key: Array, active: Array, slots: int) -> tuple[Array, Array, Array]:
+@stage
+def pick_active(key: Array, active: Array, *, slots: int) -> tuple[Array, Array, Array]:
     """Chooses up to `slots` active rows for each world, in row order; if there are more, those of least key.
 
     Args:

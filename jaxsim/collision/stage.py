@@ -20,17 +20,23 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def stage(function: _F) -> _F:
-    """Makes a function of pytrees of arrays one call in the compiled program, computed once."""
+    """Makes a function of pytrees of arrays one call in the compiled program, computed once.
 
-    @jax.jit
+    Keyword arguments are static.
+    """
+
     @functools.wraps(function)
-    def body(*args: Any) -> Any:
+    def body(*args: Any, **static: Any) -> Any:
         with set_xla_metadata(inlineable=None):
-            return function(*args)
+            return function(*args, **static)
+
+    @functools.lru_cache(maxsize=256)
+    def compiled(names: tuple[str, ...]) -> Callable[..., Any]:
+        return jax.jit(body, static_argnames=names)
 
     @functools.wraps(function)
-    def call(*args: Any) -> Any:
+    def call(*args: Any, **static: Any) -> Any:
         with set_xla_metadata(inlineable="false"):
-            return body(*args)
+            return compiled(tuple(static))(*args, **static)
 
     return call  # pyright: ignore
