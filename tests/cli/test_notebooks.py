@@ -1,0 +1,22 @@
+"""Every notebook runs from top to bottom."""
+
+import json
+from pathlib import Path
+
+import jax
+import pytest
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_a_notebook_runs(file):
+    names = {}
+    for cell in json.loads(file.read_text())["cells"]:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), str(file), "exec"), names)
+    if file.stem == "quickstart":
+        # the last step is below the rounding of float32
+        assert float(names["mass"]) == pytest.approx(1.0, abs=1e-5)
+        assert float(names["value"]) < 0.5 * float(names["cost"](jax.numpy.zeros_like(names["u"])))
