@@ -115,7 +115,10 @@ def _buffers(model: Any) -> tuple[str, Any]:
     import jaxsim
     from jaxsim.data import STATE_FIELDS
 
-    data = jaxsim.make_data(model)
+    try:
+        data = jaxsim.make_data(model)
+    except jaxsim.UnsupportedError as error:
+        return "cannot be simulated", str(error)
     state = sum(getattr(data, name).nbytes for name in STATE_FIELDS)
     total = sum(leaf.nbytes for leaf in jax.tree.leaves(data))
     return "buffers of a world", _rows(
