@@ -17,7 +17,8 @@ element's name, unique in a namespace), `->space` (the name of an object in a na
 `->reftype`: in the one which that attribute names), `{a b}` (one keyword), `{a b}*` (any set of
 them), `{a b}+` (a set in this order; words after / stand alone) or `chars`. `float[3]` has three numbers,
 `float[1..3]` one to three, `float[]` any count. FLAGS are `required`, `own` (not part of a default class),
-`repeat` (a single value fills the whole vector) and numeric limits such as `>0` or `<=30`.
+`repeat` (a single value fills the whole vector), `inf` (numbers may be infinite) and numeric limits such as
+`>0` or `<=30`.
 A vector's default has full length: a shorter value overrides its first entries.
 """
 
@@ -52,6 +53,7 @@ class Attribute:
         required: whether the element must give it.
         own: whether it is forbidden in default classes.
         repeat: whether one number fills the vector.
+        infinite: whether its numbers may be infinite.
         limits: pairs (comparison, bound) that each number must satisfy.
         words: keywords of `enum` and `flags`.
         alone: keywords of `flags` that cannot be combined.
@@ -68,6 +70,7 @@ class Attribute:
     required: bool = False
     own: bool = False
     repeat: bool = False
+    infinite: bool = False
     limits: tuple[tuple[str, float], ...] = ()
     words: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
@@ -197,6 +200,7 @@ def _attribute(kind: str, least: str | None, most: str | None, flags: list[str])
         required="required" in flags,
         own="own" in flags,
         repeat="repeat" in flags,
+        infinite="inf" in flags,
         limits=limits,
     )
     if kind[0] == "{":

@@ -71,8 +71,10 @@ def check(attribute: Attribute, value: Value) -> None:
         ok = _COMPARE[comparison]
         if not all(ok(number, bound) for number in np.ravel(value)):
             raise ValueError(f"expected a number {comparison} {bound:g}")
-    if attribute.default is not None and attribute.kind == "float" and np.isnan(value).any():
+    if attribute.kind == "float" and attribute.default is not None and np.isnan(value).any():
         raise ValueError("expected numbers, got nan")
+    if not attribute.infinite and np.isinf(value).any():
+        raise ValueError("expected finite numbers")
     if attribute.name in ("quat", "refquat", "bindquat") and not np.any(value):
         raise ValueError("expected a quaternion that is not zero")
 

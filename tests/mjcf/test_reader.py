@@ -174,3 +174,11 @@ def test_editing_is_checked_by_the_table() -> None:
     spec.remove(geom)
     assert spec.find("body", "a") is body
     assert not body.children
+
+
+def test_numbers_are_finite_except_in_ranges() -> None:
+    assert "finite" in str(refused("<mujoco><worldbody><geom pos='inf 0 0'/></worldbody></mujoco>"))
+    spec = Spec.from_string(BODY.format("<joint name='j' range='-inf inf'/>"))
+    joint = spec.find("joint", "j")
+    assert joint is not None
+    np.testing.assert_array_equal(joint["range"], [-np.inf, np.inf])

@@ -12,19 +12,19 @@ TABLE = """
   group, nsample           int = 0
   interp                   {$spline} = zoh
   delay                    float = 0
-  ctrlrange                float[2] = 0 0
-  user                     float[]
+  ctrlrange                float[2] inf = 0 0
+  user                     float[] inf
 
 (force limit)
   forcelimited             {$auto} = auto
-  forcerange               float[2] = 0 0
+  forcerange               float[2] inf = 0 0
 
 (control limit)
   ctrllimited              {$auto} = auto
 
 (activation limit)
   actlimited               {$auto} = auto
-  actrange                 float[2] = 0 0
+  actrange                 float[2] inf = 0 0
 
 (drive)
   lengthrange              float[2] own = 0 0
@@ -53,7 +53,7 @@ TABLE = """
   body                     ->body own
   actdim                   int = -1
   input                    {$inputs}+
-  velrange, ffrange        float[2] = 0 0
+  velrange, ffrange        float[2] inf = 0 0
   inheritrange             float = 0
   dyntype                  {none integrator filter filterexact muscle dcmotor pid user} = none
   gaintype                 {fixed affine muscle dcmotor so3 pid user} = fixed
@@ -112,14 +112,14 @@ TABLE = """
   +drive
   +transmission
   +servo
-  posrange, velrange, ffrange  float[2]
+  posrange, velrange, ffrange  float[2] inf
   inheritrange, ki, imax   float
   slewmax                  float >=0
   input                    {$inputs}+
 
 [damper]
   +actuator
-  ctrlrange                float[2] >=0 = 0 0
+  ctrlrange                float[2] inf >=0 = 0 0
   +force limit
   +drive
   +transmission
@@ -143,13 +143,13 @@ TABLE = """
   jointinparent            ->joint own
   tendon                   ->tendon own
   slidersite, cranksite    ->site own
-  timeconst, range         float[2]
+  timeconst, range         float[2] inf
   tausmooth                float own >=0
   force, scale, lmin, lmax, vmax, fpmax, fvmax  float
 
 [adhesion]
   +actuator
-  ctrlrange                float[2] >=0 = 0 0
+  ctrlrange                float[2] inf >=0 = 0 0
   +force limit
   body                     ->body own
   gain                     float >=0

@@ -17,7 +17,7 @@ TABLE = """
   sleep                    {auto never allowed init} = auto
   simple                   {false auto} = auto
   fuse                     {false auto} = auto
-  user                     float[]
+  user                     float[] inf
 
 [frame] body* frame* replicate* inertial? joint* freejoint* geom* attach* site* camera* light* plugin*
         composite* flexcomp*
@@ -62,10 +62,10 @@ TABLE = """
   limited, actuatorfrclimited  {$auto} = auto
   +limit and friction softness
   stiffness, damping       float[1..3] = 0 0 0
-  range, actuatorfrcrange  float[2] = 0 0
+  range, actuatorfrcrange  float[2] inf = 0 0
   actuatorgravcomp         bool = false
   margin, ref, springref, armature, frictionloss  float = 0
-  user                     float[]
+  user                     float[] inf
 
 [freejoint]
   name                     @joint
@@ -98,7 +98,7 @@ TABLE = """
   rgba                     float[4] = 0.5 0.5 0.5 1
   fluidshape               {none ellipsoid} = none
   fluidcoef                float[1..5] = 0.5 0.25 1.5 1 1
-  user                     float[]
+  user                     float[] inf
 
 [site]
   name                     @site
@@ -112,7 +112,7 @@ TABLE = """
   size                     float[1..3] = 0.005 0.005 0.005
   fromto                   float[6]
   rgba                     float[4] = 0.5 0.5 0.5 1
-  user                     float[]
+  user                     float[] inf
 
 [camera]
   name                     @camera
@@ -127,7 +127,7 @@ TABLE = """
   mode                     {$tracking} = fixed
   target                   ->body own
   focal, focalpixel, principal, principalpixel, sensorsize  float[2] = 0 0
-  user                     float[]
+  user                     float[] inf
   at most one: fovy | sensorsize
 
 [light]

@@ -15,7 +15,7 @@ $list  = flex pair exclude equality tendon actuator sensor numeric text tuple ke
 [numeric]
   name                     @numeric required
   size                     int >=1 <=500
-  data                     float[]
+  data                     float[] inf
 
 [text]
   name                     @text required

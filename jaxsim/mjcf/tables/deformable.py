@@ -105,7 +105,7 @@ $freedom = full radial trilinear quadratic 2d
   type                     {$joint}
   axis                     float[3]
   limited                  {$auto} = auto
-  range                    float[2]
+  range                    float[2] inf
   +limit and friction softness
 
 [composite/skin]

@@ -26,12 +26,12 @@ TABLE = """
   class                    ->default
   group                    int = 0
   limited, actuatorfrclimited  {$auto} = auto
-  range, actuatorfrcrange  float[2] = 0 0
+  range, actuatorfrcrange  float[2] inf = 0 0
   +limit and friction softness
   frictionloss, margin, armature  float = 0
   springlength             float[1..2] repeat = -1 -1
   stiffness, damping       float[1..3] = 0 0 0
-  user                     float[]
+  user                     float[] inf
 
 [spatial] site* geom* pulley*
   +tendon
@@ -59,7 +59,7 @@ TABLE = """
 [default/tendon]
   group                    int = 0
   limited                  {$auto} = auto
-  range                    float[2] = 0 0
+  range                    float[2] inf = 0 0
   +limit and friction softness
   frictionloss, margin     float = 0
   springlength             float[1..2] repeat = -1 -1
@@ -67,7 +67,7 @@ TABLE = """
   material                 ->material
   stiffness, damping       float[1..3] = 0 0 0
   rgba                     float[4] = 0.5 0.5 0.5 1
-  user                     float[]
+  user                     float[] inf
 
 [equality] connect* weld* joint* tendon* flex* flexvert* flexstrain*
 

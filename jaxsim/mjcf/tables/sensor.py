@@ -18,7 +18,7 @@ TABLE = """
   delay                    float = 0
   interval                 float[1..2] = 0 0
   cutoff                   float = 0
-  user                     float[]
+  user                     float[] inf
 
 (noisy sensor)
   +sensor
@@ -116,7 +116,7 @@ TABLE = """
   needstage                {none pos vel acc} = acc
   dim                      int required
   cutoff, noise            float = 0
-  user                     float[]
+  user                     float[] inf
   all or none: objtype | objname
 
 [sensor/plugin] config*
@@ -127,7 +127,7 @@ TABLE = """
   objtype, reftype         text
   objname                  ->objtype
   refname                  ->reftype
-  user                     float[]
+  user                     float[] inf
   all or none: objtype | objname
   all or none: reftype | refname
 """
