@@ -18,7 +18,7 @@ from jaxsim.mjcf.keyframes import Keyframes
 from jaxsim.mjcf.limits import MAX_ASSET_BYTES, MAX_XML_BYTES
 from jaxsim.mjcf.namespace import Namespace
 from jaxsim.mjcf.reader import Reader
-from jaxsim.mjcf.schema import child_type, root_type
+from jaxsim.mjcf.schema import child_type, root_type, schema
 from jaxsim.mjcf.urdf import UrdfReader
 from jaxsim.mjcf.xmltext import parse_xml
 
@@ -207,15 +207,37 @@ class Spec:
         takes_class = "class" in element.type.attributes
         return Resolved(element, self.default_chain(element) if takes_class else [])
 
-    def find(self, tag: str, name: str) -> Element | None:
-        """Returns the element of that tag and name outside the default classes, or None."""
-        return next((e for e in self.elements(tag) if e.name == name), None)
+    def find(self, kind: str, name: str) -> Element | None:
+        """Returns the element of that kind and name outside the default classes, or None.
+
+        Args:
+            kind: a namespace, such as `body`, `joint` (free ones too), `tendon`, `actuator` or `sensor`; or a tag.
+            name: the name.
+        """
+        spaces = {a.space for t in schema().values() for a in t.attributes.values() if a.kind == "id"}
+        for section in self.root.children:
+            if section.tag == "default":
+                continue
+            for element in section.walk():
+                attribute = element.type.attributes.get("name")
+                space = attribute.space if attribute is not None else ""
+                if element.name == name and kind == (space if kind in spaces else element.tag):
+                    return element
+        return None
 
     def elements(self, *tags: str) -> Iterator[Element]:
-        """Yields the elements with one of these tags outside the default classes, in file order."""
+        """Yields the elements with one of these tags outside the default classes, in file order.
+
+        A tag that means something else below another parent is not that tag: `joint` yields joints of bodies, not
+        equality constraints, which are `equality/joint`.
+        """
+        table = schema()
         for section in self.root.children:
             if section.tag != "default":
-                yield from (e for e in section.walk() if e.tag in tags)
+                for element in section.walk():
+                    key = element.type.key
+                    if key in tags or (element.tag in tags and element.tag not in table):
+                        yield element
 
     def add(self, parent: Element, tag: str, /, **attributes: Any) -> Element:
         """Adds an element below another and returns it; `class_` stands for the attribute `class`.

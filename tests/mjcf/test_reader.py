@@ -182,3 +182,22 @@ def test_numbers_are_finite_except_in_ranges() -> None:
     joint = spec.find("joint", "j")
     assert joint is not None
     np.testing.assert_array_equal(joint["range"], [-np.inf, np.inf])
+
+
+def test_search_is_by_namespace_and_meaning() -> None:
+    spec = Spec.from_string(
+        """<mujoco><default><joint/></default><worldbody><body name="x"><freejoint name="x"/></body>
+        <body><joint name="j"/><geom size="1"/></body></worldbody>
+        <equality><joint name="x2" joint1="j"/></equality>
+        <tendon><fixed name="x"><joint joint="j" coef="1"/></fixed></tendon></mujoco>"""
+    )
+    found = [spec.find(kind, "x") for kind in ("body", "joint", "tendon", "equality", "freejoint")]
+    assert [element.tag if element else None for element in found] == [
+        "body",
+        "freejoint",
+        "fixed",
+        None,
+        "freejoint",
+    ]
+    assert [element.name for element in spec.elements("joint")] == ["j"]
+    assert [element.name for element in spec.elements("equality/joint")] == ["x2"]

@@ -94,7 +94,7 @@ TABLE = """
   geom1, geom2             ->geom
   body1, body2, subtree1, subtree2  ->body
   site                     ->site
-  num                      int >0 = 1
+  num                      int >0 <=100000 = 1
   data                     {found force torque dist pos normal tangent linvel angvel}+
   reduce                   {none mindist maxforce netforce} = none
   at most one: geom1 | body1 | subtree1 | site
@@ -114,7 +114,7 @@ TABLE = """
   objname                  ->objtype
   datatype                 {real positive axis quaternion} = real
   needstage                {none pos vel acc} = acc
-  dim                      int required
+  dim                      int >=0 <=1000000 required
   cutoff, noise            float = 0
   user                     float[] inf
   all or none: objtype | objname

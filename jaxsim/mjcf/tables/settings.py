@@ -70,8 +70,9 @@ TABLE = """
 [size]
   memory                   bytes
   njmax, nconmax, nstack   int >=-1 = -1
-  nuserdata, nkey          int >=-1 = 0
-  nuser_body, nuser_jnt, nuser_geom, nuser_site, nuser_cam, nuser_tendon, nuser_actuator, nuser_sensor int >=-1 = -1
+  nuserdata                int >=0 <=10000000 = 0
+  nkey                     int >=-1 <=100000 = 0
+  nuser_body, nuser_jnt, nuser_geom, nuser_site, nuser_cam, nuser_tendon, nuser_actuator, nuser_sensor int >=-1 <=10000 = -1
   at most one: memory | nstack
   at most one: memory | njmax
 
