@@ -7,31 +7,36 @@ the rule transposes and nests.
 
 from __future__ import annotations
 
+import functools
+
 import jax
 from jax import Array
 
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem, gradient, hessian, multiply
-from jaxsim.solver.jacobian import residuals
+from jaxsim.solver.layout import RowLayout
+from jaxsim.solver.stack import residuals
 
 __all__ = ["optimum"]
 
 
-@jax.custom_jvp
-def optimum(problem: Problem, x: Array) -> Array:
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def optimum(layout: RowLayout, problem: Problem, x: Array) -> Array:
     """Gives a solution `x` of the problem its derivative with respect to the problem; `x` itself is constant."""
-    del problem
+    del layout, problem
     return x
 
 
 @optimum.defjvp
-def _optimum_jvp(primals: tuple[Problem, Array], tangents: tuple[Problem, Array]) -> tuple[Array, Array]:
+def _optimum_jvp(
+    layout: RowLayout, primals: tuple[Problem, Array], tangents: tuple[Problem, Array]
+) -> tuple[Array, Array]:
     problem, _ = primals
-    x = optimum(*primals)
+    x = optimum(layout, *primals)
 
     def imbalance(problem: Problem) -> Array:
-        return gradient(problem, multiply(problem, x), residuals(problem.rows, x))
+        return gradient(problem, multiply(layout, problem, x), residuals(problem.rows, x))
 
     _, change = jax.jvp(imbalance, (problem,), (tangents[0],))
-    H = hessian(problem, residuals(problem.rows, x))
-    return x, -linalg.solve_spd(linalg.factor_spd(H), change)
+    H = hessian(layout, problem, residuals(problem.rows, x))
+    return x, -linalg.solve_tree(layout.hessian, linalg.factor_tree(layout.hessian, H), change)

@@ -8,42 +8,36 @@ from __future__ import annotations
 import functools
 
 import jax.numpy as jnp
-from jax import Array
+import numpy as np
+from jax import Array, lax
 
-from jaxsim.math.rows import add_rows
+from jaxsim.math.rows import concat, take
 from jaxsim.pytree import Record, leaf, record
-from jaxsim.solver import cone
-from jaxsim.solver.jacobian import ContactRows, Rows, RowValues, apply_transpose, dense
+from jaxsim.solver import cone, linalg
+from jaxsim.solver.layout import RowLayout
+from jaxsim.solver.stack import Rows, RowValues, gram, transpose
 
-__all__ = ["Problem", "cost", "forces", "gradient", "hessian", "multiply", "zones"]
+__all__ = ["Problem", "cost", "forces", "gradient", "hessian", "multiply"]
 
 
 @record
 class Problem(Record):
     """What is minimised: `(x - M^-1 force)^T M (x - M^-1 force) / 2 + s(J x - aref)`."""
 
-    M: Array = leaf("nv nv", "joint-space inertia")
+    M: Array = leaf("nM", "joint-space inertia, entries of the kinematic tree")
     force: Array = leaf("nv", "smooth force, N and N m")
     rows: Rows = leaf("", "constraint rows")
 
 
-def multiply(problem: Problem, x: Array) -> Array:
+def multiply(layout: RowLayout, problem: Problem, x: Array) -> Array:
     """M x."""
-    return dense(problem.M, x)
+    return linalg.mul_tree(layout.inertia, problem.M, x)
 
 
 def forces(rows: Rows, r: RowValues) -> RowValues:
-    """Forces of all rows at their residuals, contacts in the contact frame."""
-    return RowValues(
-        tuple(cone.scalar_force(block, x) for block, x in zip(rows.scalar, r.scalar, strict=True)),
-        tuple(cone.contact_force(group, x) for group, x in zip(rows.contacts, r.contacts, strict=True)),
-    )
-
-
-def zones(rows: Rows, r: RowValues) -> list[Array]:
-    """On which piece of its cost each row or contact is."""
-    scalar = [cone.scalar_zone(block, x) for block, x in zip(rows.scalar, r.scalar, strict=True)]
-    return scalar + [cone.contact_zone(group, x) for group, x in zip(rows.contacts, r.contacts, strict=True)]
+    """Forces of all rows at their residuals."""
+    elliptic = (cone.cone_force(group, x) for group, x in zip(rows.elliptic, r.elliptic, strict=True))
+    return RowValues(cone.scalar_force(rows, r.scalar), tuple(elliptic))
 
 
 def cost(problem: Problem, smooth: Array, x: Array, inertial: Array, r: RowValues) -> Array:
@@ -56,43 +50,30 @@ def cost(problem: Problem, smooth: Array, x: Array, inertial: Array, r: RowValue
       inertial: M x.
       r: residuals at x.
     """
-    rows = problem.rows
-    parts = [0.5 * (inertial - problem.force) * (x - smooth)]
-    parts += [cone.scalar_cost(block, v) for block, v in zip(rows.scalar, r.scalar, strict=True)]
-    parts += [cone.contact_cost(group, v) for group, v in zip(rows.contacts, r.contacts, strict=True)]
+    parts = [0.5 * (inertial - problem.force) * (x - smooth), cone.scalar_cost(problem.rows, r.scalar)]
+    parts += [cone.cone_cost(group, v) for group, v in zip(problem.rows.elliptic, r.elliptic, strict=True)]
     return functools.reduce(jnp.add, [jnp.sum(part, axis=0) for part in parts])
 
 
 def gradient(problem: Problem, inertial: Array, r: RowValues) -> Array:
     """Gradient of the cost, `M x - force - J^T f`, from M x and the residuals."""
     balance = inertial - problem.force
-    return balance - apply_transpose(problem.rows, forces(problem.rows, r), balance)
+    return balance - transpose(problem.rows, forces(problem.rows, r), balance)
 
 
-def hessian(problem: Problem, r: RowValues) -> Array:
-    """Hessian of the cost, `M + J^T C J`, `(nv, nv, W)`; only its lower triangle is meant to be read."""
-    nv = problem.M.shape[0]
-    H = problem.M
-    for block, x in zip(problem.rows.scalar, r.scalar, strict=True):
-        C = cone.scalar_curvature(block, x)
-        if block.J is not None:
-            for k in range(block.J.shape[0]):
-                H = H + (C[k] * block.J[k])[:, None] * block.J[k]
-        elif block.dof is not None:
-            diagonal = add_rows(C, block.dof, nv)
-            H = H + jnp.eye(nv, dtype=C.dtype)[:, :, None] * diagonal[:, None]
-    for group, x in zip(problem.rows.contacts, r.contacts, strict=True):
-        H = H + _contact_hessian(group, x)
-    return H
+def hessian(layout: RowLayout, problem: Problem, r: RowValues) -> Array:
+    """Entries of the Hessian of the cost, `M + J^T C J`, in `layout.hessian`'s structure."""
+    rows = problem.rows
+    scalar = lax.optimization_barrier(cone.scalar_curvature(rows, r.scalar))
+    elliptic = [cone.cone_curvature(group, v) for group, v in zip(rows.elliptic, r.elliptic, strict=True)]
+    return _embedded(layout, problem.M) + gram(rows, layout.hessian, scalar, elliptic)
 
 
-def _contact_hessian(group: ContactRows, r: Array) -> Array:
-    """J^T C J of a group of contacts."""
-    C = cone.contact_curvature(group, r)
-    total: Array | int = 0
-    for i in range(group.dim):
-        terms = [c[:, None] * group.J[:, j] for j, c in enumerate(C[i]) if c is not None]
-        CJ = functools.reduce(jnp.add, terms)
-        for n in range(CJ.shape[0]):
-            total = total + group.J[n, i][:, None] * CJ[n]
-    return jnp.asarray(total)
+def _embedded(layout: RowLayout, M: Array) -> Array:
+    """M's entries in the structure of the Hessian."""
+    if layout.hessian == layout.inertia:
+        return M
+    place = np.full((layout.inertia.n, layout.inertia.n), layout.inertia.size)
+    place[layout.inertia.rows, layout.inertia.cols] = np.arange(layout.inertia.size)
+    padded = concat([M, jnp.zeros((1, M.shape[-1]), M.dtype)])
+    return take(padded, place[layout.hessian.rows, layout.hessian.cols])

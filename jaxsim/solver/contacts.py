@@ -6,17 +6,18 @@ references and Jacobians of edges are these same combinations of the base rows k
 
 from __future__ import annotations
 
-import functools
-
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jax import Array
+from jax import Array, lax
 
+from jaxsim.collision.slots import ContactGroup
 from jaxsim.data import Contact, Data
 from jaxsim.enums import ConeType
+from jaxsim.math import spatial
+from jaxsim.math.rows import concat, take
 from jaxsim.model import Model
 from jaxsim.pipeline.topology import tree
+from jaxsim.solver.bodies import BodyJacobian, sides
 from jaxsim.solver.impedance import (
     MAX_IMPEDANCE,
     MIN_IMPEDANCE,
@@ -25,25 +26,30 @@ from jaxsim.solver.impedance import (
     reference_gains,
     regularisation,
 )
-from jaxsim.collision.slots import ContactGroup
-from jaxsim.solver.jacobian import ContactRows, dense
+from jaxsim.solver.jacobian import DenseJacobian
+from jaxsim.solver.layout import ContactBlock
+from jaxsim.solver.parts import Part
+from jaxsim.solver.stack import Elliptic, Jacobian, edges
 
 __all__ = ["contact_rows"]
 
 
-def contact_rows(model: Model, data: Data, group: ContactGroup) -> tuple[ContactRows, Array]:
+def contact_rows(model: Model, data: Data, block: ContactBlock) -> tuple[Part | Elliptic, Array]:
     """The rows of one group of contact slots, and which slots are in use, `(n, W)`."""
+    group = block.group
     contact: Contact = jax.tree.map(lambda x: x[group.start : group.stop], data.contact)
-    if group.body1 is None or group.body2 is None:
-        bodies: Array | np.ndarray = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
-    else:
-        bodies = np.stack([group.body1, group.body2], axis=1)
     active = contact.dist < contact.includemargin
-    J = _jacobian(model, data, contact, bodies, group.dim)
-    velocity = dense(J, data.qvel)
+    if group.body1 is None or group.body2 is None:
+        bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
+        J: Jacobian = _between_selected(model, data, contact, bodies, group.dim)
+        translation = _by_world(model.body_invweight0[:, 0], bodies[:, 0])
+        translation = translation + _by_world(model.body_invweight0[:, 0], bodies[:, 1])
+    else:
+        J = _between_known(model, data, contact, group)
+        translation = model.body_invweight0[group.body1, 0] + model.body_invweight0[group.body2, 0]
+    velocity = J.product(data.qvel)
     violation = contact.dist - contact.includemargin
     constants = impedance(model, contact.solref, contact.solimp, violation)
-    translation = _inverse_mass(model, bodies)
     friction = jnp.where(active[:, None], contact.friction[:, : group.dim - 1], 1)
     mu = friction[:, 0] / jnp.sqrt(_impratio(model)) if group.dim > 1 else jnp.ones_like(violation)
     elliptic = model.opt.cone == ConeType.ELLIPTIC and group.dim > 1
@@ -56,18 +62,17 @@ def contact_rows(model: Model, data: Data, group: ContactGroup) -> tuple[Contact
         R = (2 * mu * mu * first_edge)[:, None]
     else:
         R = regularisation(constants.d, translation)[:, None]
-    aref_normal = -b_normal * velocity[:, :1] - (constants.k * constants.d * violation)[:, None]
-    aref = jnp.concatenate([aref_normal, -b_friction * velocity[:, 1:]], axis=1)
-    rows = ContactRows(
-        dim=group.dim,
-        elliptic=bool(elliptic),
-        J=J,
-        D=jnp.where(active[:, None], 1 / R, 0),
-        aref=jnp.where(active[:, None], aref, 0),
-        friction=friction,
-        mu=mu,
-    )
-    return rows, active
+    D = jnp.where(active[:, None], 1 / R, 0)
+    normal = -b_normal * velocity[:, :1] - (constants.k * constants.d * violation)[:, None]
+    aref = jnp.where(active[:, None], concat([normal, -b_friction * velocity[:, 1:]], axis=1), 0)
+    if elliptic:
+        return Elliptic(J=J, D=D, aref=aref, friction=friction, mu=mu), active
+    zero = jnp.zeros((group.count * block.rows, 1), aref.dtype)
+    if group.dim == 1:
+        return Part(J=J, D=D[:, 0], aref=aref[:, 0], low=zero, high=zero + jnp.inf), active
+    D = jnp.repeat(D[:, 0], 2 * (group.dim - 1), axis=0)
+    aref = edges(friction, aref)
+    return Part(J=J, D=D, aref=aref, low=zero, high=zero + jnp.inf, friction=friction), active
 
 
 def _impratio(model: Model) -> Array:
@@ -91,14 +96,6 @@ def _friction_damping(model: Model, contact: Contact, b_normal: Array) -> Array:
     return jnp.where(given, b, b_normal)
 
 
-def _inverse_mass(model: Model, bodies: Array | np.ndarray) -> Array:
-    """Sum of the two bodies' mean inverse masses at qpos0, `(n, W)`."""
-    weight = model.body_invweight0[:, 0]
-    if isinstance(bodies, np.ndarray):
-        return weight[bodies[:, 0]] + weight[bodies[:, 1]]
-    return _by_world(weight, bodies[:, 0]) + _by_world(weight, bodies[:, 1])
-
-
 def _by_world(table: Array, index: Array) -> Array:
     """`table[index[i, w], ..., w]` as `(n, ..., W)` for `table (m, ..., W or 1)` and `index (n, W)`."""
     if table.shape[-1] == 1:
@@ -107,43 +104,42 @@ def _by_world(table: Array, index: Array) -> Array:
     return jnp.take_along_axis(table, index, axis=0)
 
 
-def _jacobian(model: Model, data: Data, contact: Contact, bodies: Array | np.ndarray, dim: int) -> Array:
-    """Jacobian of the motion of body 2 against body 1 at the contact, `(n, dim, nv, W)`, in the contact frame."""
-    moves = tree(model.static).path
-    if isinstance(bodies, np.ndarray):
-        sign = jnp.asarray(moves[bodies[:, 1]] - moves[bodies[:, 0]], data.cdof.dtype)[..., None]
-    else:
-        table = jnp.asarray(moves, data.cdof.dtype)[..., None]
-        sign = _by_world(table, bodies[:, 1]) - _by_world(table, bodies[:, 0])
-    roots = model.body_rootid[model.dof_bodyid]
-    frame = contact.frame
-    parts = []
-    for first, end in _blocks(roots):
-        offset = contact.pos - data.subtree_com[roots[first]]
-        rows = []
-        cdof = data.cdof[first:end]
-        for r in range(dim):
-            axis = frame[:, r % 3]
-            terms = [cdof[None, :, c] * axis[:, c, None] for c in range(3)] if r >= 3 else []
-            if r < 3:
-                moment = _cross(offset, axis)
-                terms = [cdof[None, :, 3 + c] * axis[:, c, None] for c in range(3)]
-                terms += [cdof[None, :, c] * moment[c][:, None] for c in range(3)]
-            rows.append(functools.reduce(jnp.add, terms) * sign[:, first:end])
-        parts.append(jnp.stack(rows, axis=1))
-    return parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=2)
+def _axes(frame: Array, dim: int) -> tuple[list[Array], list[Array]]:
+    """Directions of the rows that translate and of those that rotate, each `(n, 3, W)`."""
+    axes = [frame[:, k] for k in range(3)]
+    return axes[: min(dim, 3)], axes[: max(dim - 3, 0)]
 
 
-def _blocks(roots: np.ndarray) -> list[tuple[int, int]]:
-    """Runs of dofs with the same root body, `(first, end)` each."""
-    ends = [*np.flatnonzero(np.diff(roots)) + 1, len(roots)]
-    return list(zip([0, *ends[:-1]], ends, strict=True))
-
-
-def _cross(a: Array, b: Array) -> tuple[Array, Array, Array]:
-    """Components of the cross product of `(n, 3, W)` arrays."""
-    return (
-        a[:, 1] * b[:, 2] - a[:, 2] * b[:, 1],
-        a[:, 2] * b[:, 0] - a[:, 0] * b[:, 2],
-        a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0],
+def _between_known(model: Model, data: Data, contact: Contact, group: ContactGroup) -> BodyJacobian:
+    """Jacobian of contacts whose bodies are known at compile time."""
+    assert group.body1 is not None
+    assert group.body2 is not None
+    found = sides(model.static, group.body1, group.body2)
+    arm = take(contact.pos, found.contact) - take(data.subtree_com, model.body_rootid[found.body])
+    frame = take(contact.frame, found.contact) * jnp.asarray(found.sign, arm.dtype)[:, None, None, None]
+    translating, rotating = _axes(frame, group.dim)
+    rows = [concat([spatial.cross(arm, axis), axis], axis=1) for axis in translating]
+    rows += [concat([axis, jnp.zeros_like(axis)], axis=1) for axis in rotating]
+    wrench = lax.optimization_barrier(jnp.stack(rows, axis=1))
+    return BodyJacobian(
+        model=model.static,
+        body1=tuple(group.body1.tolist()),
+        body2=tuple(group.body2.tolist()),
+        wrench=wrench,
+        cdof=data.cdof,
     )
+
+
+def _between_selected(model: Model, data: Data, contact: Contact, bodies: Array, dim: int) -> DenseJacobian:
+    """Jacobian of contacts whose bodies `(n, 2, W)` differ between worlds."""
+    table = jnp.asarray(tree(model.static).path, data.cdof.dtype)[..., None]
+    sign = _by_world(table, bodies[:, 1]) - _by_world(table, bodies[:, 0])
+    centre = take(data.subtree_com, model.body_rootid[model.dof_bodyid])
+    rotation, translation = data.cdof[:, :3], data.cdof[:, 3:]
+    arm = contact.pos[:, None] - centre
+    motion = lax.optimization_barrier((translation + spatial.cross(rotation[None], arm)) * sign[:, :, None])
+    turning = rotation * sign[:, :, None]
+    translating, rotating = _axes(contact.frame, dim)
+    rows = [spatial.dot(motion, axis[:, None]) for axis in translating]
+    rows += [spatial.dot(turning, axis[:, None]) for axis in rotating]
+    return DenseJacobian(J=lax.optimization_barrier(jnp.stack(rows, axis=1)))

@@ -20,12 +20,13 @@ from jaxsim.math.spatial import cross, dot, matvec
 from jaxsim.model import Model
 from jaxsim.pipeline.topology import tree
 from jaxsim.solver.impedance import Impedance, impedance, regularisation
-from jaxsim.solver.jacobian import ScalarRows
+from jaxsim.solver.jacobian import DenseJacobian
 from jaxsim.solver.layout import RowLayout
+from jaxsim.solver.parts import Part
 
 __all__ = ["attachments", "joint_equalities", "tendon_equalities"]
 
-Block = tuple[ScalarRows, Array]
+Built = tuple[Part, Array]
 
 
 class _Error(NamedTuple):
@@ -64,7 +65,7 @@ class _Side(NamedTuple):
     inverse_inertia: tuple[Array, Array]
 
 
-def attachments(model: Model, data: Data, layout: RowLayout) -> Block | None:
+def attachments(model: Model, data: Data, layout: RowLayout) -> Built | None:
     """Connects and welds: positions of all, then orientations of the welds."""
     ids = layout.attached
     if not len(ids):
@@ -79,11 +80,12 @@ def attachments(model: Model, data: Data, layout: RowLayout) -> Block | None:
         turned = jnp.sum(errors[1].value.reshape(n_weld, 3, -1) ** 2, axis=1)
         size = concat([size[:-n_weld], size[-n_weld:] + turned])
     error = _Error(*(concat(parts) for parts in zip(*errors, strict=True)))
-    owner = np.concatenate([np.repeat(np.arange(len(ids)), 3), np.repeat(np.arange(len(ids))[-n_weld:], 3 * bool(n_weld))])
+    index = np.arange(len(ids))
+    owner = np.repeat(np.concatenate([index, index[len(ids) - n_weld :]]), 3)
     return _rows(model, data, ids[owner], take(safe.sqrt(size), owner), error)
 
 
-def joint_equalities(model: Model, data: Data, layout: RowLayout) -> Block | None:
+def joint_equalities(model: Model, data: Data, layout: RowLayout) -> Built | None:
     """A polynomial relation between two joint positions, or one joint at a constant."""
     ids = layout.joint_equality
     if not len(ids):
@@ -97,7 +99,7 @@ def joint_equalities(model: Model, data: Data, layout: RowLayout) -> Block | Non
     return _relation(model, data, ids, paired, position, J, inertia)
 
 
-def tendon_equalities(model: Model, data: Data, layout: RowLayout) -> Block | None:
+def tendon_equalities(model: Model, data: Data, layout: RowLayout) -> Built | None:
     """A polynomial relation between two tendon lengths, or one length at a constant."""
     ids = layout.tendon_equality
     if not len(ids):
@@ -118,7 +120,7 @@ def _relation(
     position: list[Array],
     J: list[Array],
     inverse_inertia: list[Array],
-) -> Block:
+) -> Built:
     """Rows `y - c0 - (c1 x + c2 x^2 + c3 x^3 + c4 x^4)` of positions y and x against their references."""
     c = [model.eq_data[ids, k] for k in range(5)]
     y, x = position[0], jnp.where(paired, position[1], 0)
@@ -133,7 +135,7 @@ def _relation(
     return _rows(model, data, ids, value, error)
 
 
-def _rows(model: Model, data: Data, ids: np.ndarray, size: Array, error: _Error) -> Block:
+def _rows(model: Model, data: Data, ids: np.ndarray, size: Array, error: _Error) -> Built:
     """Unbounded rows that drive an error to zero; `ids` and the size of the whole error are by row."""
     active = take(data.eq_active, ids)
     constants: Impedance = impedance(model, model.eq_solref[ids], model.eq_solimp[ids], size)
@@ -141,12 +143,9 @@ def _rows(model: Model, data: Data, ids: np.ndarray, size: Array, error: _Error)
     velocity = jnp.sum(error.J * data.qvel, axis=1)
     aref = -constants.b * velocity - constants.k * constants.d * error.value - error.bias
     unbounded = jnp.full((len(ids), 1), jnp.inf, aref.dtype)
-    rows = ScalarRows(
-        dof=None,
-        sign=None,
-        J=error.J,
+    rows = Part(
+        J=DenseJacobian(J=error.J[:, None]),
         D=jnp.where(active, 1 / R, 0),
-        R=R,
         aref=jnp.where(active, aref, 0),
         low=-unbounded,
         high=unbounded,

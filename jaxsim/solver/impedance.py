@@ -14,7 +14,15 @@ from jax import Array
 from jaxsim.enums import DisableBit
 from jaxsim.model import Model
 
-__all__ = ["MAX_IMPEDANCE", "MINVAL", "MIN_IMPEDANCE", "Impedance", "impedance", "reference_gains", "regularisation"]
+__all__ = [
+    "MAX_IMPEDANCE",
+    "MINVAL",
+    "MIN_IMPEDANCE",
+    "Impedance",
+    "impedance",
+    "reference_gains",
+    "regularisation",
+]
 
 MINVAL = 1e-15
 """Smallest divisor and regularisation, as mjMINVAL."""

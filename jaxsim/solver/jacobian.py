@@ -1,82 +1,85 @@
-"""The constraint Jacobian by class of rows, and products with it. Native layout.
+"""Constraint Jacobians, kept in the form each class of rows needs. Native layout.
 
-Source: Computation chapter, "Constraint model".
-
-A row with Jacobian `J` has the residual `r = J x - aref` of an acceleration `x`, and makes the force
-`clip(-D r, low, high)`: equalities are unbounded, friction loss is bounded by the loss, limits only push. So one
-formula serves all scalar rows; a row out of use has `D = 0`. Contacts keep rows in the contact frame (normal,
-tangents, torsion, rolling), and both friction cones are functions of these base rows (`solver.cone`).
+A Jacobian multiplies accelerations, `product`; forces, `transpose`; and adds `J^T C J` to the entries of the Hessian
+that `structure` keeps, `gram`. Source: Computation chapter, "Constraint model".
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from jaxsim.math.rows import add_rows, take
 from jaxsim.pytree import Record, leaf, record, static
+from jaxsim.solver.linalg import TreeStructure
 
-__all__ = [
-    "ContactRows",
-    "RowValues",
-    "Rows",
-    "ScalarRows",
-    "apply",
-    "apply_transpose",
-    "contract",
-    "dense",
-    "residuals",
-]
+__all__ = ["Curvature", "DenseJacobian", "DofJacobian", "contract"]
+
+Curvature = list[list[Array | None]]
+"""Second derivatives of the cost by a contact's base rows, `dim x dim` arrays `(n, W)`; None: zero."""
 
 
 @record
-class ScalarRows(Record):
-    """Rows whose force depends on their own residual alone."""
+class DofJacobian(Record):
+    """Rows of one dof each."""
 
-    dof: np.ndarray | None = static("the dof of each row; None: J is dense")
-    sign: np.ndarray | None = static("Jacobian of each row of one dof, +1 or -1")
-    J: Array | None = leaf("k nv", "dense Jacobian; None: rows of one dof")
-    D: Array = leaf("k", "inverse regularisation, 0 out of use")
-    R: Array = leaf("k", "regularisation")
-    aref: Array = leaf("k", "reference acceleration")
-    low: Array = leaf("k", "least force")
-    high: Array = leaf("k", "greatest force")
+    dof: np.ndarray = static("the dof of each row")
+    sign: np.ndarray = static("+1 or -1")
+    nv: int = static("degrees of freedom")
 
+    def product(self, x: Array) -> Array:
+        """J x, `(k, W)`."""
+        return take(x, self.dof) * jnp.asarray(self.sign, x.dtype)[:, None]
 
-@record
-class ContactRows(Record):
-    """Contacts of one dimension, in contact frame coordinates."""
+    def transpose(self, f: Array) -> Array:
+        """J^T f for `f (k, W)`."""
+        return add_rows(f * jnp.asarray(self.sign, f.dtype)[:, None], self.dof, self.nv)
 
-    dim: int = static("1, 3, 4 or 6")
-    elliptic: bool = static("elliptic cone, else pyramid")
-    J: Array = leaf("n dim nv", "Jacobian: normal, tangents, torsion, rolling")
-    D: Array = leaf("n dim", "inverse regularisation, 0 out of use; pyramid: (n 1), that of its edges")
-    aref: Array = leaf("n dim", "reference acceleration; edges combine it as they combine J")
-    friction: Array = leaf("n dim-1", "friction coefficients")
-    mu: Array = leaf("n", "friction coefficient of the regularised cone")
+    def gram(self, structure: TreeStructure, c: Array) -> Array:
+        """Entries of `J^T diag(c) J`."""
+        diagonal = np.flatnonzero(structure.rows == structure.cols)
+        return add_rows(c, diagonal[self.dof], structure.size)
 
 
 @record
-class Rows(Record):
-    """All rows of a state, in the order of `efc_force`."""
+class DenseJacobian(Record):
+    """Rows with an entry for every dof: scalar rows `(k, 1, nv, W)`, contacts `(n, dim, nv, W)`."""
 
-    scalar: tuple[ScalarRows, ...] = leaf("", "rows with forces of their own")
-    contacts: tuple[ContactRows, ...] = leaf("", "contacts by dimension")
+    J: Array = leaf("n dim nv", "the entries")
+
+    def product(self, x: Array) -> Array:
+        """J x, `(n, dim, W)`."""
+        return contract(jnp.moveaxis(self.J, 2, 0), x[:, None, None])
+
+    def transpose(self, f: Array) -> Array:
+        """J^T f for `f (n, dim, W)`."""
+        flat = self.J.reshape(-1, *self.J.shape[2:])
+        return contract(flat, f.reshape(-1, 1, f.shape[-1]))
+
+    def gram(self, structure: TreeStructure, C: Curvature) -> Array:
+        """Entries of `J^T C J`."""
+        J = self.J
+        CJ = lax.optimization_barrier(weighted(C, J))
+        flat, weighted_flat = (x.reshape(-1, *x.shape[2:]) for x in (J, CJ))
+        full = jnp.einsum("kiw,kjw->ijw", *_common(flat, weighted_flat), precision=lax.Precision.HIGHEST)
+        return full[structure.rows, structure.cols]
 
 
-class RowValues(NamedTuple):
-    """A number for every row: residuals or forces.
+def _common(a: Array, b: Array) -> tuple[Array, Array]:
+    width = max(a.shape[-1], b.shape[-1])
+    return tuple(jnp.broadcast_to(x, (*x.shape[:-1], width)) for x in (a, b))  # pyright: ignore
 
-    Attributes:
-      scalar: by block of scalar rows, `(k, W)`.
-      contacts: by group of contacts, `(n, dim, W)`.
-    """
 
-    scalar: tuple[Array, ...]
-    contacts: tuple[Array, ...]
+def weighted(C: Curvature, J: Array) -> Array:
+    """C J for `J (..., dim, p, W)` and curvatures `(..., W)`."""
+    rows = []
+    for row in C:
+        terms = [c[..., None, :] * J[..., j, :, :] for j, c in enumerate(row) if c is not None]
+        rows.append(functools.reduce(jnp.add, terms))
+    return jnp.stack(rows, axis=-3)
 
 
 def contract(a: Array, b: Array) -> Array:
@@ -85,52 +88,3 @@ def contract(a: Array, b: Array) -> Array:
     for i in range(1, a.shape[0]):
         total = total + a[i] * b[i]
     return total
-
-
-def dense(J: Array, x: Array) -> Array:
-    """J x for J (..., nv, W) and x (nv, W)."""
-    total = J[..., 0, :] * x[0]
-    for j in range(1, x.shape[0]):
-        total = total + J[..., j, :] * x[j]
-    return total
-
-
-def apply(rows: Rows, x: Array) -> RowValues:
-    """J x."""
-    scalar = []
-    for block in rows.scalar:
-        if block.dof is None or block.sign is None:
-            scalar.append(dense(_given(block.J), x))
-        else:
-            scalar.append(take(x, block.dof) * jnp.asarray(block.sign, x.dtype)[:, None])
-    return RowValues(tuple(scalar), tuple(dense(group.J, x) for group in rows.contacts))
-
-
-def residuals(rows: Rows, x: Array) -> RowValues:
-    """J x - aref."""
-    values = apply(rows, x)
-    return RowValues(
-        tuple(v - block.aref for v, block in zip(values.scalar, rows.scalar, strict=True)),
-        tuple(v - group.aref for v, group in zip(values.contacts, rows.contacts, strict=True)),
-    )
-
-
-def apply_transpose(rows: Rows, f: RowValues, like: Array) -> Array:
-    """J^T f, `(nv, W)`; `like` is any array of that shape."""
-    nv = like.shape[0]
-    total = jnp.zeros_like(like)
-    for block, v in zip(rows.scalar, f.scalar, strict=True):
-        if block.dof is None or block.sign is None:
-            total = total + contract(_given(block.J), v[:, None])
-        else:
-            total = total + add_rows(v * jnp.asarray(block.sign, v.dtype)[:, None], block.dof, nv)
-    for group, v in zip(rows.contacts, f.contacts, strict=True):
-        flat = group.J.reshape(-1, *group.J.shape[2:])
-        total = total + contract(flat, v.reshape(-1, 1, v.shape[-1]))
-    return total
-
-
-def _given(x: Array | None) -> Array:
-    if x is None:
-        raise ValueError("rows without a dof need a dense Jacobian")
-    return x

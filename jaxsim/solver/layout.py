@@ -13,11 +13,15 @@ import functools
 import numpy as np
 
 from jaxsim.collision.slots import ContactGroup, SlotLayout, slot_layout
-from jaxsim.enums import ConeType, DisableBit, EqType, JointType
+from jaxsim.enums import ConeType, DisableBit, EqType, JointType, ObjType, WrapType
 from jaxsim.model import Model
+from jaxsim.pipeline.topology import tree
 from jaxsim.pytree import Static
+from jaxsim.solver import linalg
+from jaxsim.solver.linalg import TreeStructure
 
 __all__ = ["ContactBlock", "RowLayout", "row_layout"]
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ContactBlock:
@@ -51,6 +55,8 @@ class RowLayout:
       joint_limit_dof: the dof of each of these joints.
       contacts: groups of contact slots.
       size: rows in all.
+      inertia: structure of M.
+      hessian: structure of M + J^T C J, with fill-in.
     """
 
     attached: np.ndarray
@@ -65,6 +71,8 @@ class RowLayout:
     joint_limit_dof: np.ndarray
     contacts: tuple[ContactBlock, ...]
     size: int
+    inertia: TreeStructure
+    hessian: TreeStructure
 
     @property
     def n_equality(self) -> int:
@@ -133,6 +141,8 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout) -> RowLayout:
         joint_limit_dof=static.jnt_dofadr[joint_limit].astype(int),
         contacts=(),
         size=0,
+        inertia=linalg.tree_structure(static.dof_parentid),
+        hessian=linalg.tree_structure(static.dof_parentid),
     )
     blocks = []
     address = layout.n_dense + layout.n_dof
@@ -141,4 +151,67 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout) -> RowLayout:
         rows = 2 * (group.dim - 1) if pyramid else group.dim
         blocks.append(ContactBlock(group=group, rows=rows, address=address))
         address += rows * group.count
-    return dataclasses.replace(layout, contacts=tuple(blocks), size=address)
+    layout = dataclasses.replace(layout, contacts=tuple(blocks), size=address)
+    return dataclasses.replace(layout, hessian=_hessian_structure(static, layout, slots))
+
+
+def _hessian_structure(static: Static, layout: RowLayout, slots: SlotLayout) -> TreeStructure:
+    """Structure of the Hessian's factor: the elimination tree of all dofs that M or a row couple."""
+    below: list[set[int]] = [
+        set(np.flatnonzero(moves[:d]).tolist()) for d, moves in enumerate(_moving(static))
+    ]
+    for dofs in _coupled(static, layout, slots):
+        ordered = sorted(dofs)
+        for i, d in enumerate(ordered):
+            below[d].update(ordered[:i])
+    parent = np.full(static.nv, -1)
+    for d in range(static.nv - 1, -1, -1):
+        if below[d]:
+            parent[d] = max(below[d])
+            below[parent[d]] |= below[d] - {int(parent[d])}
+    return linalg.tree_structure(parent)
+
+
+def _moving(static: Static) -> np.ndarray:
+    """Which dofs move the body of each dof, `(nv, nv)`."""
+    return tree(static).path[static.dof_bodyid] > 0
+
+
+def _coupled(static: Static, layout: RowLayout, slots: SlotLayout) -> set[frozenset[int]]:
+    """Sets of dofs that share a row."""
+    path = tree(static).path > 0
+    found: set[frozenset[int]] = set()
+
+    def add(moves: np.ndarray) -> None:
+        found.add(frozenset(np.flatnonzero(moves).tolist()))
+
+    tendons = [_tendon_dofs(static, t) for t in range(static.ntendon)]
+    for t in {*layout.tendon_friction.tolist(), *layout.tendon_limit.tolist()}:
+        found.add(tendons[t])
+    for e in layout.tendon_equality:
+        found.add(tendons[static.eq_obj1id[e]] | tendons[max(static.eq_obj2id[e], 0)])
+    for e in layout.joint_equality:
+        joints = [static.eq_obj1id[e], max(static.eq_obj2id[e], 0)]
+        found.add(frozenset(int(static.jnt_dofadr[j]) for j in joints))
+    for e in layout.attached:
+        objects = [static.eq_obj1id[e], static.eq_obj2id[e]]
+        if static.eq_objtype[e] == ObjType.SITE:
+            objects = [static.site_bodyid[s] for s in objects]
+        add(path[objects[0]] | path[objects[1]])
+    bodies = static.geom_bodyid
+    for pair in set(zip(bodies[slots.pairs.geom1].tolist(), bodies[slots.pairs.geom2].tolist(), strict=True)):
+        add(path[pair[0]] != path[pair[1]])
+    return found
+
+
+def _tendon_dofs(static: Static, tendon: int) -> frozenset[int]:
+    """The dofs that may change a tendon's length."""
+    dofs: set[int] = set()
+    for w in range(static.tendon_adr[tendon], static.tendon_adr[tendon] + static.tendon_num[tendon]):
+        kind, target = static.wrap_type[w], int(static.wrap_objid[w])
+        if kind == WrapType.JOINT:
+            dofs.add(int(static.jnt_dofadr[target]))
+        elif kind != WrapType.PULLEY:
+            body = (static.site_bodyid if kind == WrapType.SITE else static.geom_bodyid)[target]
+            dofs.update(np.flatnonzero(tree(static).path[body]).tolist())
+    return frozenset(dofs)

@@ -117,9 +117,7 @@ def _factor(structure: TreeStructure, row: Callable[[int], Array]) -> tuple[Arra
             r = r - out[k][:d] * out[k][d - 1]
         r = lax.optimization_barrier(r)
         inverse = lax.rsqrt(r[-1:])
-        out[i] = lax.optimization_barrier(
-            jnp.concatenate([r[:-1] * inverse, inverse]) if d > 1 else inverse
-        )
+        out[i] = lax.optimization_barrier(jnp.concatenate([r[:-1] * inverse, inverse]) if d > 1 else inverse)
     return tuple(out)
 
 
@@ -203,7 +201,9 @@ def factor_spd(A: Array) -> SpdFactor:
 
 def solve_spd(factor: SpdFactor, b: Array) -> Array:
     """Solves A x = b for b (n, W) or (n, k, W)."""
-    return _linear_solve(_chain(factor.matrix.shape[0]), factor.rows, lambda x: _multiply(factor.matrix, x), b)
+    return _linear_solve(
+        _chain(factor.matrix.shape[0]), factor.rows, lambda x: _multiply(factor.matrix, x), b
+    )
 
 
 def _multiply(A: Array, x: Array) -> Array:

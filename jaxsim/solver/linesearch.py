@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.solver import cone
-from jaxsim.solver.jacobian import Rows, RowValues
+from jaxsim.solver.stack import Rows, RowValues
 
 __all__ = ["search", "slope_function"]
 
@@ -39,22 +39,26 @@ def slope_function(
     second_0 = jnp.sum(inertial_p * p, axis=0)
 
     def slope(t: Array) -> tuple[Array, Array]:
-        first, second = first_0 + t * second_0, second_0
-        for block, a, b in zip(rows.scalar, r.scalar, row_p.scalar, strict=True):
-            at = a + t * b
-            first = first - jnp.sum(cone.scalar_force(block, at) * b, axis=0)
-            second = second + jnp.sum(cone.scalar_curvature(block, at) * b * b, axis=0)
-        for group, a, b in zip(rows.contacts, r.contacts, row_p.contacts, strict=True):
-            f, df = jax.jvp(functools.partial(cone.contact_force, group), (a + t * b,), (b,))
-            first = first - jnp.sum(f * b, axis=(0, 1))
-            second = second - jnp.sum(df * b, axis=(0, 1))
+        at = r.scalar + t * row_p.scalar
+        f, c = cone.scalar_force(rows, at), cone.scalar_curvature(rows, at)
+        terms = lax.optimization_barrier((f * row_p.scalar, c * row_p.scalar * row_p.scalar))
+        first = first_0 + t * second_0 - jnp.sum(terms[0], axis=0)
+        second = second_0 + jnp.sum(terms[1], axis=0)
+        for group, a, b in zip(rows.elliptic, r.elliptic, row_p.elliptic, strict=True):
+            force, change = jax.jvp(functools.partial(cone.cone_force, group), (a + t * b,), (b,))
+            first = first - jnp.sum(force * b, axis=(0, 1))
+            second = second - jnp.sum(change * b, axis=(0, 1))
         return first, second
 
     return slope
 
 
 def search(
-    slope: Callable[[Array], tuple[Array, Array]], tolerance: Array, iterations: Array, width: int, dtype: jnp.dtype
+    slope: Callable[[Array], tuple[Array, Array]],
+    tolerance: Array,
+    iterations: Array,
+    width: int,
+    dtype: jnp.dtype,
 ) -> Array:
     """Finds where the slope of the cost is zero; the first candidate is the full step.
 

@@ -13,7 +13,6 @@ A world is done when
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
 import jax
@@ -22,9 +21,10 @@ from jax import Array, lax
 
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
-from jaxsim.solver.assembly import Problem, cost, gradient, hessian, multiply, zones
-from jaxsim.solver.jacobian import RowValues, apply, residuals
+from jaxsim.solver.assembly import Problem, cost, gradient, hessian, multiply
+from jaxsim.solver.layout import RowLayout
 from jaxsim.solver.linesearch import search, slope_function
+from jaxsim.solver.stack import Rows, RowValues, product, residuals
 
 __all__ = ["Solution", "minimise"]
 
@@ -55,10 +55,13 @@ class _State(NamedTuple):
     converged: Array
 
 
-def minimise(model: Model, problem: Problem, smooth: Array, guess: Array | None) -> Solution:
+def minimise(
+    layout: RowLayout, model: Model, problem: Problem, smooth: Array, guess: Array | None
+) -> Solution:
     """Minimises the cost, starting from the better of two accelerations.
 
     Args:
+      layout: the model's rows.
       model: gives tolerance, iterations and their scaling.
       problem: what to minimise.
       smooth: acceleration without constraints, `(nv, W)`.
@@ -66,22 +69,26 @@ def minimise(model: Model, problem: Problem, smooth: Array, guess: Array | None)
     """
     option = model.opt
     scale = 1 / (model.stat.meaninertia * max(1, model.nv))
-    start = smooth if guess is None else _better(problem, smooth, guess)
+    start = smooth if guess is None else _better(layout, problem, smooth, guess)
     width = start.shape[-1]
     r = residuals(problem.rows, start)
     epsilon = float(jnp.finfo(start.dtype).eps)
     nobody = jnp.zeros((width,), bool)
     count = jnp.zeros((width,), int)
-    state = _State(start, multiply(problem, start), r, count, nobody | (option.iterations <= 0), nobody)
+    state = _State(
+        start, multiply(layout, problem, start), r, count, nobody | (option.iterations <= 0), nobody
+    )
 
     def body(state: _State) -> _State:
         g = gradient(problem, state.inertial, state.r)
-        p = -linalg.solve_spd(linalg.factor_spd(hessian(problem, state.r)), g)
+        p = _newton(layout, problem, state.r, g)
         decrement = -0.5 * jnp.sum(g * p, axis=0)
-        level = jnp.maximum(option.tolerance / scale, epsilon * cost(problem, smooth, state.x, state.inertial, state.r))
+        level = jnp.maximum(
+            option.tolerance / scale, epsilon * cost(problem, smooth, state.x, state.inertial, state.r)
+        )
         near = decrement <= level
-        inertial_p = multiply(problem, p)
-        row_p = apply(problem.rows, p)
+        inertial_p = multiply(layout, problem, p)
+        row_p = product(problem.rows, p)
         slope = slope_function(problem.rows, state.inertial - problem.force, inertial_p, p, state.r, row_p)
         norm = jnp.sqrt(jnp.sum(p * p, axis=0))
         enough = option.tolerance * option.ls_tolerance * norm / scale
@@ -90,7 +97,7 @@ def minimise(model: Model, problem: Problem, smooth: Array, guess: Array | None)
         t = search(slope, enough, option.ls_iterations, width, p.dtype)
         t_step = jnp.where(state.done, 0, t)
         r = jax.tree.map(lambda a, b: a + t_step * b, state.r, row_p)
-        exact = (t == 1) & _same(zones(problem.rows, state.r), zones(problem.rows, r))
+        exact = (t == 1) & _same(problem.rows, state.r, r)
         iterations = state.iterations + ~state.done
         converged = jnp.where(state.done, state.converged, near | exact)
         return _State(
@@ -106,14 +113,26 @@ def minimise(model: Model, problem: Problem, smooth: Array, guess: Array | None)
     return Solution(state.x, state.iterations, state.converged)
 
 
-def _better(problem: Problem, smooth: Array, guess: Array) -> Array:
+def _better(layout: RowLayout, problem: Problem, smooth: Array, guess: Array) -> Array:
     """Of two accelerations the one of lower cost, world by world."""
     cost_smooth = cost(problem, smooth, smooth, problem.force, residuals(problem.rows, smooth))
-    cost_guess = cost(problem, smooth, guess, multiply(problem, guess), residuals(problem.rows, guess))
+    cost_guess = cost(
+        problem, smooth, guess, multiply(layout, problem, guess), residuals(problem.rows, guess)
+    )
     return jnp.where(cost_guess > cost_smooth, smooth, guess)
 
 
-def _same(a: list[Array], b: list[Array]) -> Array:
-    """Whether no contact and no row changed its zone, and none is on a piece that is not quadratic, `(W,)`."""
-    same = [(x == y) & (y != cone.NOT_QUADRATIC) for x, y in zip(a, b, strict=True)]
-    return functools.reduce(jnp.logical_and, [jnp.all(x, axis=tuple(range(x.ndim - 1))) for x in same])
+def _newton(layout: RowLayout, problem: Problem, r: RowValues, g: Array) -> Array:
+    """-H^-1 g."""
+    H = hessian(layout, problem, r)
+    return -linalg.solve_tree(layout.hessian, linalg.factor_tree(layout.hessian, H), g)
+
+
+def _same(rows: Rows, a: RowValues, b: RowValues) -> Array:
+    """Whether no row changed its zone, and none is where its cost is not quadratic, `(W,)`."""
+    changed = cone.scalar_zone(rows, a.scalar) != cone.scalar_zone(rows, b.scalar)
+    same = ~jnp.any(changed, axis=0)
+    for group, x, y in zip(rows.elliptic, a.elliptic, b.elliptic, strict=True):
+        zone = cone.cone_zone(group, y)
+        same = same & jnp.all((cone.cone_zone(group, x) == zone) & (zone != cone.NOT_QUADRATIC), axis=0)
+    return same

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from jaxsim.data import Data
-from jaxsim.model import Model
 from jaxsim.math.rows import concat
+from jaxsim.model import Model
 from jaxsim.solver import equality, scalar
 from jaxsim.solver.contacts import contact_rows
-from jaxsim.solver.jacobian import Rows
 from jaxsim.solver.layout import row_layout
+from jaxsim.solver.parts import Part, stack
+from jaxsim.solver.stack import Elliptic
 
 __all__ = ["make_constraint", "row_count"]
 
-_BLOCKS = (
+_SCALAR = (
     ("ne", equality.attachments),
     ("ne", equality.joint_equalities),
     ("ne", equality.tendon_equalities),
@@ -42,27 +43,27 @@ def make_constraint(model: Model, data: Data) -> Data:
     """
     layout = row_layout(model)
     counts: dict[str, Array] = {name: jnp.zeros((1,), int) for name in ("ne", "nf", "nl")}
-    blocks = []
-    for name, build in _BLOCKS:
+    parts: list[Part] = []
+    for name, build in _SCALAR:
         found = build(model, data, layout)
         if found is not None:
-            blocks.append(found[0])
+            parts.append(found[0])
             counts[name] = counts[name] + jnp.sum(found[1], axis=0)
-    contacts = []
+    elliptic: list[Elliptic] = []
     nefc = counts["ne"] + counts["nf"] + counts["nl"]
     address = [jnp.full_like(data.contact.efc_address[:0], -1)]
     for block in layout.contacts:
-        group = block.group
-        found = contact_rows(model, data, group)
-        contacts.append(found[0])
-        nefc = nefc + block.rows * jnp.sum(found[1], axis=0)
-        first = jnp.asarray(block.address + block.rows * np.arange(group.count), address[0].dtype)[:, None]
-        address.append(jnp.where(found[1], first, -1))
-    rows = Rows(scalar=tuple(blocks), contacts=tuple(contacts))
+        rows, active = contact_rows(model, data, block)
+        if isinstance(rows, Part):
+            parts.append(rows)
+        else:
+            elliptic.append(rows)
+        nefc = nefc + block.rows * jnp.sum(active, axis=0)
+        first = block.address + block.rows * np.arange(block.group.count)[:, None]
+        address.append(jnp.where(active, jnp.asarray(first, address[0].dtype), -1))
     return data.replace(
-        work=data.work.replace(rows=rows),
+        work=data.work.replace(rows=lax.optimization_barrier(stack(model.nv, parts, elliptic))),
         contact=data.contact.replace(efc_address=concat(address)),
         nefc=nefc,
         **counts,
     )
-

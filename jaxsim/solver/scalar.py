@@ -14,15 +14,16 @@ from jaxsim.math import quaternion, safe
 from jaxsim.math.rows import take
 from jaxsim.model import Model
 from jaxsim.solver.impedance import impedance, regularisation
+from jaxsim.solver.jacobian import DenseJacobian, DofJacobian
 from jaxsim.solver.layout import RowLayout
-from jaxsim.solver.jacobian import ScalarRows
+from jaxsim.solver.parts import Part
 
 __all__ = ["ball_limits", "dof_friction", "joint_limits", "tendon_friction", "tendon_limits"]
 
-Block = tuple[ScalarRows, Array]
+Built = tuple[Part, Array]
 
 
-def dof_friction(model: Model, data: Data, layout: RowLayout) -> Block | None:
+def dof_friction(model: Model, data: Data, layout: RowLayout) -> Built | None:
     """Friction loss of dofs: a bounded force against velocity; in use where the loss is not zero."""
     if not len(layout.dof_friction):
         return None
@@ -30,12 +31,9 @@ def dof_friction(model: Model, data: Data, layout: RowLayout) -> Block | None:
     none = jnp.zeros_like(loss)
     constants = impedance(model, model.dof_solref, model.dof_solimp, none)
     R = regularisation(constants.d, model.dof_invweight0)
-    rows = ScalarRows(
-        dof=layout.dof_friction,
-        sign=np.ones(model.nv),
-        J=None,
+    rows = Part(
+        J=DofJacobian(dof=layout.dof_friction, sign=np.ones(model.nv), nv=model.nv),
         D=1 / R,
-        R=R,
         aref=-constants.b * data.qvel,
         low=-loss,
         high=loss,
@@ -43,19 +41,16 @@ def dof_friction(model: Model, data: Data, layout: RowLayout) -> Block | None:
     return rows, loss > 0
 
 
-def tendon_friction(model: Model, data: Data, layout: RowLayout) -> Block | None:
+def tendon_friction(model: Model, data: Data, layout: RowLayout) -> Built | None:
     """Friction loss of tendons; in use where the loss is positive."""
     if not len(layout.tendon_friction):
         return None
     loss = jnp.maximum(model.tendon_frictionloss, 0)
     constants = impedance(model, model.tendon_solref_fri, model.tendon_solimp_fri, jnp.zeros_like(loss))
     R = regularisation(constants.d, model.tendon_invweight0)
-    rows = ScalarRows(
-        dof=None,
-        sign=None,
-        J=data.work.ten_J,
+    rows = Part(
+        J=DenseJacobian(J=data.work.ten_J[:, None]),
         D=1 / R,
-        R=R,
         aref=-constants.b * data.ten_velocity,
         low=-loss,
         high=loss,
@@ -64,7 +59,13 @@ def tendon_friction(model: Model, data: Data, layout: RowLayout) -> Block | None
 
 
 def _limits(
-    model: Model, pos: Array, margin: Array, velocity: Array, inverse_inertia: Array, solref: Array, solimp: Array
+    model: Model,
+    pos: Array,
+    margin: Array,
+    velocity: Array,
+    inverse_inertia: Array,
+    solref: Array,
+    solimp: Array,
 ) -> tuple[dict[str, Array], Array]:
     """Fields of one-sided rows that keep `pos` above zero, and which are in use: those within their margin."""
     violation = pos - margin
@@ -73,7 +74,7 @@ def _limits(
     active = violation < 0
     aref = -constants.b * velocity - constants.k * constants.d * violation
     zero = jnp.zeros((pos.shape[0], 1), aref.dtype)
-    fields = {"D": jnp.where(active, 1 / R, 0), "R": R, "aref": jnp.where(active, aref, 0)}
+    fields = {"D": jnp.where(active, 1 / R, 0), "aref": jnp.where(active, aref, 0)}
     return fields | {"low": zero, "high": zero + jnp.inf}, active
 
 
@@ -82,7 +83,7 @@ def _both(x: Array) -> Array:
     return jnp.concatenate([x, x])
 
 
-def joint_limits(model: Model, data: Data, layout: RowLayout) -> Block | None:
+def joint_limits(model: Model, data: Data, layout: RowLayout) -> Built | None:
     """Limits of hinges and slides: a lower row for each joint, then an upper row for each."""
     joints = layout.joint_limit
     if not len(joints):
@@ -100,10 +101,11 @@ def joint_limits(model: Model, data: Data, layout: RowLayout) -> Block | None:
         _both(model.jnt_solimp[joints]),
     )
     sign = np.repeat([1.0, -1.0], len(joints))
-    return ScalarRows(dof=np.tile(layout.joint_limit_dof, 2), sign=sign, J=None, **fields), active
+    J = DofJacobian(dof=np.tile(layout.joint_limit_dof, 2), sign=sign, nv=model.nv)
+    return Part(J=J, **fields), active
 
 
-def tendon_limits(model: Model, data: Data, layout: RowLayout) -> Block | None:
+def tendon_limits(model: Model, data: Data, layout: RowLayout) -> Built | None:
     """Limits of tendon length: a lower row for each limited tendon, then an upper row for each."""
     tendons = layout.tendon_limit
     if not len(tendons):
@@ -121,10 +123,10 @@ def tendon_limits(model: Model, data: Data, layout: RowLayout) -> Block | None:
         _both(model.tendon_solref_lim[tendons]),
         _both(model.tendon_solimp_lim[tendons]),
     )
-    return ScalarRows(dof=None, sign=None, J=jnp.concatenate([J, -J]), **fields), active
+    return Part(J=DenseJacobian(J=jnp.concatenate([J, -J])[:, None]), **fields), active
 
 
-def ball_limits(model: Model, data: Data, layout: RowLayout) -> Block | None:
+def ball_limits(model: Model, data: Data, layout: RowLayout) -> Built | None:
     """Limits of ball joints: the rotation angle stays below the greater end of the range."""
     joints = layout.ball
     if not len(joints):
@@ -146,4 +148,4 @@ def ball_limits(model: Model, data: Data, layout: RowLayout) -> Block | None:
         model.jnt_solref[joints],
         model.jnt_solimp[joints],
     )
-    return ScalarRows(dof=None, sign=None, J=J, **fields), active
+    return Part(J=DenseJacobian(J=J[:, None]), **fields), active

@@ -10,11 +10,11 @@ from jaxsim.enums import DisableBit
 from jaxsim.math.rows import concat
 from jaxsim.model import Model
 from jaxsim.results import Warning
-from jaxsim.solver import cone, linalg
 from jaxsim.solver.adjoint import optimum
 from jaxsim.solver.assembly import Problem, forces, gradient, multiply
-from jaxsim.solver.jacobian import Rows, apply_transpose, residuals
+from jaxsim.solver.layout import RowLayout, row_layout
 from jaxsim.solver.newton import Solution, minimise
+from jaxsim.solver.stack import Rows, residuals, transpose
 
 __all__ = ["solve"]
 
@@ -29,25 +29,24 @@ def solve(model: Model, data: Data) -> Data:
     solution and nothing is iterated. Derivatives are those of the optimum; the warm start has none.
     """
     rows: Rows = data.work.rows
-    if not rows.scalar and not rows.contacts:
+    if not rows.blocks and not rows.elliptic:
         return _unconstrained(data)
-    structure = linalg.tree_structure(model.dof_parentid)
-    problem = Problem(M=linalg.dense_from_tree(structure, data.M), force=data.qfrc_smooth, rows=rows)
+    layout = row_layout(model)
+    problem = Problem(M=data.M, force=data.qfrc_smooth, rows=rows)
     found = data.work.solution
     statistics = {}
     if found is None:
         guess = None if model.opt.disableflags & DisableBit.WARMSTART else data.qacc_warmstart
-        solution = minimise(*lax.stop_gradient((model, problem, data.qacc_smooth, guess)))
+        solution = minimise(layout, *lax.stop_gradient((model, problem, data.qacc_smooth, guess)))
         found = solution.x
-        statistics = _statistics(model, data, lax.stop_gradient(problem), solution)
-    qacc = optimum(problem, lax.stop_gradient(found))
+        statistics = _statistics(layout, model, data, lax.stop_gradient(problem), solution)
+    qacc = optimum(layout, problem, lax.stop_gradient(found))
     r = residuals(rows, qacc)
     f = forces(rows, r)
-    by_row = [*f.scalar]
-    by_row += [cone.row_forces(group, x) for group, x in zip(rows.contacts, r.contacts, strict=True)]
+    by_row = [f.scalar, *(x.reshape(-1, x.shape[-1]) for x in f.elliptic)]
     return data.replace(
         qacc=qacc,
-        qfrc_constraint=apply_transpose(rows, f, qacc),
+        qfrc_constraint=transpose(rows, f, qacc),
         efc_force=concat(by_row),
         **statistics,
     )
@@ -65,11 +64,13 @@ def _unconstrained(data: Data) -> Data:
     )
 
 
-def _statistics(model: Model, data: Data, problem: Problem, solution: Solution) -> dict[str, Array]:
+def _statistics(
+    layout: RowLayout, model: Model, data: Data, problem: Problem, solution: Solution
+) -> dict[str, Array]:
     """Iterations, scaled gradient, and the warning if iterations ran out before the gradient was small."""
     scale = 1 / (model.stat.meaninertia * max(1, model.nv))
     x = solution.x
-    inertial = multiply(problem, x)
+    inertial = multiply(layout, problem, x)
     g = scale * _norm(gradient(problem, inertial, residuals(problem.rows, x)))
     epsilon = float(jnp.finfo(g.dtype).eps)
     round_off = _ROUND_OFF * epsilon * scale * (_norm(inertial) + _norm(problem.force))
@@ -83,4 +84,3 @@ def _statistics(model: Model, data: Data, problem: Problem, solution: Solution) 
 
 def _norm(x: Array) -> Array:
     return jnp.sqrt(jnp.sum(x * x, axis=0))
-
