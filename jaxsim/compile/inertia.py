@@ -6,20 +6,36 @@ A symmetric matrix is stored as six numbers (xx, yy, zz, xy, xz, yz).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import sqrt
 
 from jaxsim.compile.frames import IDENTITY, ORIGIN, Quat, Vec3, multiply, to_matrix, unit_quat
 
-__all__ = ["MINVAL", "about", "combine", "in_frame", "principal_axes"]
+__all__ = ["BODY", "MESH", "MINVAL", "Tolerance", "about", "combine", "in_frame", "principal_axes"]
 
 MINVAL = 1e-15
 """Smallest mass, moment or length that is not zero."""
 
-_OFF_DIAGONAL = 4e-15
-"""Off-diagonal entries below this, relative to the largest moment, count as zero."""
-_EQUAL = 1e-12
-"""Moments closer than this, relative to the largest, are not reordered."""
 _MAX_ROTATIONS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """When a matrix counts as diagonal, relative to its largest moment.
+
+    Attributes:
+        off: off-diagonal entries below this count as zero.
+        equal: moments closer than this are not reordered.
+    """
+
+    off: float
+    equal: float
+
+
+BODY = Tolerance(off=4e-15, equal=1e-12)
+"""For bodies."""
+MESH = Tolerance(off=1e-7, equal=1e-7)
+"""For meshes, whose vertices are known to single precision only."""
 
 
 def in_frame(moments: Sequence[float], quat: Sequence[float]) -> tuple[float, ...]:
@@ -45,18 +61,25 @@ def about(mass: float, offset: Sequence[float]) -> tuple[float, ...]:
     )
 
 
-def principal_axes(full: Sequence[float]) -> tuple[Quat, Vec3]:
+def principal_axes(
+    full: Sequence[float], tolerance: Tolerance = BODY, least: float = 1e-14
+) -> tuple[Quat, Vec3]:
     """Diagonalises a symmetric 3x3 matrix by Jacobi rotations, accumulated in a quaternion.
 
     The moments come in decreasing order. The rotation is the one that plain Jacobi iteration from the identity
     finds, always eliminating the largest off-diagonal entry, so it is the same as the C compiler's also where
     the axes are not unique.
 
+    Args:
+        full: the matrix.
+        tolerance: when to stop.
+        least: smallest moment that is allowed.
+
     Returns:
         The orientation of the principal axes and the three moments.
 
     Raises:
-        ValueError: a moment is not positive.
+        ValueError: a moment is too small.
     """
     xx, yy, zz, xy, xz, yz = full
     matrix = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
@@ -68,7 +91,7 @@ def principal_axes(full: Sequence[float]) -> tuple[Quat, Vec3]:
         moments = [rotated[0][0], rotated[1][1], rotated[2][2]]
         row, col, axis = _largest(rotated)
         pivot = rotated[row][col]
-        if abs(pivot) <= _OFF_DIAGONAL * scale:
+        if abs(pivot) <= tolerance.off * scale:
             break
         tau = (moments[col] - moments[row]) / (2 * pivot)
         tangent = 1.0 / (tau + sqrt(1 + tau * tau)) if tau >= 0 else -1.0 / (-tau + sqrt(1 + tau * tau))
@@ -77,8 +100,8 @@ def principal_axes(full: Sequence[float]) -> tuple[Quat, Vec3]:
         turn = [sqrt((1 + cosine) / 2), 0.0, 0.0, 0.0]
         turn[axis + 1] = half if axis == 1 else -half
         quat = multiply(quat, unit_quat(turn))
-    quat, moments = _sorted(quat, moments, _EQUAL * scale)
-    if moments[2] < 1e-14:
+    quat, moments = _sorted(quat, moments, tolerance.equal * scale)
+    if moments[2] < least:
         raise ValueError("inertia must have positive eigenvalues")
     return quat, (moments[0], moments[1], moments[2])
 

@@ -190,7 +190,7 @@ def _objects(names: Names, sensor: _Sensor) -> None:
         target = find("objname", values["objtype"])
         if tag == "insidesite":
             sensor.reftype, reference = first(("site", "site"))
-        elif "reftype" in values and values["reftype"]:
+        elif values.get("reftype"):
             sensor.reftype = ObjType[values["reftype"].upper()]
             reference = find("refname", values["reftype"])
     sensor.objid = -1 if target is None else target.id

@@ -22,7 +22,7 @@ def check_types(general: General, ctrlspec: int) -> None:
         MjcfError: they do not; the message says which.
     """
     element = general.element
-    if GainType.SO3 == general.gaintype or BiasType.SO3 == general.biastype:
+    if general.gaintype == GainType.SO3 or general.biastype == BiasType.SO3:
         _check_so3(general, ctrlspec)
     if general.gaintype == GainType.PID:
         _check_pid(general, ctrlspec)

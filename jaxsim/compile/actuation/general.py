@@ -100,7 +100,6 @@ class General:
     slidersite: str = ""
     refsite: str = ""
 
-
     def reset(self) -> None:
         """Forgets dynamics, gain and bias, as they were set for another shortcut."""
         self.dyntype, self.gaintype, self.biastype = DynType.NONE, GainType.FIXED, BiasType.NONE
@@ -109,9 +108,9 @@ class General:
 
 
 _ENUMS = {"dyntype": DynType, "gaintype": GainType, "biastype": BiasType}
-_PLAIN = "group nsample delay ctrllimited forcelimited actlimited armature cranklength inheritrange actdim actearly".split()
+_PLAIN = ["group", "nsample", "delay", "ctrllimited", "forcelimited", "actlimited", "armature", "cranklength", "inheritrange", "actdim", "actearly"]
 _VECTORS = (
-    "ctrlrange forcerange actrange velrange ffrange lengthrange gear damping dynprm gainprm biasprm".split()
+    ["ctrlrange", "forcerange", "actrange", "velrange", "ffrange", "lengthrange", "gear", "damping", "dynprm", "gainprm", "biasprm"]
 )
 
 

@@ -119,6 +119,7 @@ def _equality(pose: Pose) -> None:
             else:
                 data[3:6] = _carry(pose, data[:3], second, first)
                 data[6:10] = multiply(conjugate(pose.xquat[first].tolist()), pose.xquat[second].tolist())
+                data[11] = 1.0
 
 
 def _carry(pose: Pose, point: np.ndarray, source: int, target: int) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxsim.compile.columns import column
 from jaxsim.compile.frames import IDENTITY, ORIGIN, Quat, Vec3, to_matrix, unit_quat
-from jaxsim.compile.inertia import MINVAL, principal_axes
+from jaxsim.compile.inertia import MESH, MINVAL, principal_axes
 from jaxsim.compile.mesh.data import Triangles
 from jaxsim.compile.mesh.hull import Hull, convex_hull
 from jaxsim.compile.mesh.moments import Corners, centroid, products, solid_center, surface_center
@@ -150,7 +150,12 @@ def _read(spec: Spec, element: Element, values: Any) -> Triangles:
         read = reader(content)
     except (ValueError, OverflowError) as error:
         raise element.error(str(error), attribute="file") from None
-    for attribute, name in (("vertex", "vert"), ("normal", "normal"), ("texcoord", "texcoord"), ("face", "face")):
+    for attribute, name in (
+        ("vertex", "vert"),
+        ("normal", "normal"),
+        ("texcoord", "texcoord"),
+        ("face", "face"),
+    ):
         own = getattr(given, name)
         if own.size and getattr(read, name).size:
             raise element.error("the file has this too", attribute=attribute)
@@ -203,7 +208,7 @@ def _process(mesh: Mesh, needs_hull: bool) -> None:
             what = "negative: its triangles face inwards" if volume < 0 else "too small"
             raise ValueError(f"the volume of the mesh is {what}; try inertia=shell")
     inertia, mesh.volume = products(Corners.of(vert - center, face), shell, positive)
-    quat, moments = principal_axes(inertia)
+    quat, moments = principal_axes(inertia, MESH, least=5e-324)
     a, b, c = moments
     slack = 1 - 1e-6
     if a + b < c * slack - 1e-9 or a + c < b * slack - 1e-9 or b + c < a * slack - 1e-9:

@@ -74,4 +74,6 @@ def _graph(face: np.ndarray) -> np.ndarray:
     edges = np.full(int((counts + 1).sum()), -1)
     place = np.arange(len(pairs)) + pairs[:, 0]
     edges[place] = pairs[:, 1]
-    return np.concatenate([[vertices.size, len(face)], starts, vertices, edges, face.ravel()]).astype(np.int32)
+    return np.concatenate([[vertices.size, len(face)], starts, vertices, edges, face.ravel()]).astype(
+        np.int32
+    )
