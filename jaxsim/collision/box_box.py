@@ -17,7 +17,7 @@ from jax import Array
 
 from jaxsim.collision.box_face import clip_to_rectangle
 from jaxsim.collision.points import Points, Shape
-from jaxsim.collision.stage import stage
+from jaxsim.math.stage import stage
 from jaxsim.collision.vec import TINY, Frame, Vec
 
 __all__ = ["box_box"]

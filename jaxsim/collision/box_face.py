@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.collision.stage import stage
+from jaxsim.math.stage import stage
 from jaxsim.collision.vec import Vec
 
 __all__ = ["clip_to_rectangle"]

@@ -17,7 +17,7 @@ from jax import Array, lax
 
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.primitives import sphere_point_box
-from jaxsim.collision.stage import stage
+from jaxsim.math.stage import stage
 from jaxsim.collision.vec import TINY, Vec, safe_divide
 
 __all__ = ["capsule_box"]

@@ -14,7 +14,7 @@ from jaxsim.collision.parameters import Parameters, pair_parameters, take
 from jaxsim.collision.points import Shape
 from jaxsim.collision.select import pick_active
 from jaxsim.collision.slots import Batch, ContactGroup, SlotLayout, slot_layout
-from jaxsim.collision.stage import stage
+from jaxsim.math.stage import stage
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.data import Contact, Data
 from jaxsim.enums import GeomType

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.collision.points import Points, Shape, stack_points
-from jaxsim.collision.stage import stage
+from jaxsim.math.stage import stage
 from jaxsim.collision.vec import TINY, Vec, fallback_unit, unit
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.stage import stage
+from jaxsim.math.stage import stage
 
 __all__ = ["pick_active"]
 
