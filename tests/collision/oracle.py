@@ -1,0 +1,119 @@
+"""The C engine's contacts beside ours, for many poses at once."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+import jaxsim
+from jaxsim.collision import collision
+from jaxsim.data import Data
+from jaxsim.interop.mujoco import put_model
+from jaxsim.model import Model
+from jaxsim.worlds import expand
+
+SHAPES = {
+    "plane": 'type="plane" size="1 1 1"',
+    "sphere": 'type="sphere" size=".3"',
+    "capsule": 'type="capsule" size=".2 .4"',
+    "box": 'type="box" size=".3 .2 .4"',
+}
+PAIRS = [
+    ("plane", "sphere"),
+    ("plane", "capsule"),
+    ("plane", "box"),
+    ("sphere", "sphere"),
+    ("sphere", "capsule"),
+    ("sphere", "box"),
+    ("capsule", "capsule"),
+    ("capsule", "box"),
+    ("box", "box"),
+]
+
+run = jax.jit(collision)
+
+
+def two_geoms(first: str, second: str, attributes: str = "") -> mujoco.MjModel:
+    """Two geoms, free unless a plane."""
+    body = "<body><freejoint/><geom {} {}/></body>"
+    lead = body.format(SHAPES[first], attributes)
+    if first == "plane":
+        lead = f'<geom {SHAPES[first]} pos=".1 .2 .05" euler="10 20 30" {attributes}/>'
+    xml = f"<mujoco><worldbody>{lead}{body.format(SHAPES[second], '')}</worldbody></mujoco>"
+    return mujoco.MjModel.from_xml_string(xml)
+
+
+def random_qpos(mj_model: mujoco.MjModel, count: int, rng: np.random.Generator, spread: float) -> np.ndarray:
+    """Poses of a model of free bodies around the origin, (count, nq)."""
+    qpos = rng.normal(size=(count, mj_model.nq // 7, 7))
+    qpos[..., :3] *= spread
+    qpos[..., 3:] /= np.linalg.norm(qpos[..., 3:], axis=-1, keepdims=True)
+    return qpos.reshape(count, -1)
+
+
+def native_model(mj_model: mujoco.MjModel, nconmax: int = -1) -> Model:
+    """Our model, native layout."""
+    return expand(put_model(mj_model, nconmax=nconmax))
+
+
+def native_data(model: Model, geom_xpos: np.ndarray, geom_xmat: np.ndarray) -> Data:
+    """A state with given geom poses (ngeom, 3, W) and (ngeom, 3, 3, W)."""
+    one = jax.tree.map(lambda x: x[..., 0], model)
+    data = expand(jaxsim.make_data(one))
+    return data.replace(geom_xpos=jnp.asarray(geom_xpos), geom_xmat=jnp.asarray(geom_xmat))
+
+
+def detect(mj_model: mujoco.MjModel, qpos: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Geom poses (ngeom, ..., W) and the C engine's contacts of each world, one row of numbers each."""
+    mj_data = mujoco.MjData(mj_model)
+    xpos, xmat, contacts = [], [], []
+    for q in qpos:
+        mj_data.qpos[:] = q
+        mujoco.mj_kinematics(mj_model, mj_data)
+        mujoco.mj_comPos(mj_model, mj_data)
+        mujoco.mj_collision(mj_model, mj_data)
+        xpos.append(mj_data.geom_xpos.copy())
+        xmat.append(mj_data.geom_xmat.reshape(-1, 3, 3).copy())
+        rows = [
+            [*c.geom, c.dim, c.dist, c.includemargin, *c.pos, *c.frame, *c.friction, *c.solref, *c.solreffriction, *c.solimp]
+            for c in mj_data.contact
+        ]
+        contacts.append(np.array(rows) if rows else np.zeros((0, 31)))
+    return np.stack(xpos, -1), np.stack(xmat, -1), contacts
+
+
+def ours(data: Data) -> list[np.ndarray]:
+    """Our contacts in use, as `detect` lists them."""
+    c = data.contact
+    fields = [c.geom, c.dim, c.dist, c.includemargin, c.pos, c.frame, c.friction, c.solref, c.solreffriction, c.solimp]
+    width = data.geom_xpos.shape[-1]
+    if not len(c.dist):
+        return [np.zeros((0, 31))] * width
+    flat = [np.broadcast_to(np.asarray(f), (*f.shape[:-1], width)).reshape(len(f), -1, width) for f in fields]
+    table = np.concatenate(flat, axis=1)
+    return [table[table[:, 0, w] >= 0, :, w] for w in range(width)]
+
+
+def assert_same_contacts(found: list[np.ndarray], wanted: list[np.ndarray], tolerance: float) -> None:
+    """The same sets of contacts in all worlds; the order may differ."""
+    counts = [len(f) for f in found], [len(w) for w in wanted]
+    np.testing.assert_array_equal(*counts)
+    for world, (f, w) in enumerate(zip(found, wanted, strict=True)):
+        if len(w):
+            gap = np.abs(f[:, None] - w[None]).max(-1)
+            pairing = linear_sum_assignment(np.minimum(gap, 1e3))
+            assert gap[pairing].max() < tolerance, (world, f[pairing[0]], w[pairing[1]])
+
+
+def check(mj_model: mujoco.MjModel, qpos: np.ndarray, tolerance: float, nconmax: int = -1) -> Data:
+    """Compares all contacts of all poses with the C engine; returns our result."""
+    xpos, xmat, wanted = detect(mj_model, qpos)
+    model = native_model(mj_model, nconmax)
+    data = run(model, native_data(model, xpos, xmat))
+    assert_same_contacts(ours(data), wanted, tolerance)
+    np.testing.assert_array_equal(np.asarray(data.ncon), [len(w) for w in wanted])
+    assert not np.any(np.asarray(data.warning))
+    return data

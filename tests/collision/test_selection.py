@@ -1,0 +1,114 @@
+"""More candidates than slots: selection, broad phase, overflow."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+from jaxsim.collision import table
+from jaxsim.collision.select import pick_active
+from jaxsim.collision.slots import slot_layout
+from jaxsim.interop.mujoco import put_model
+from jaxsim.results import Warning
+from tests.collision import oracle
+
+
+def _heap(count: int, extra: str = "") -> mujoco.MjModel:
+    kinds = ["sphere", "capsule", "box"]
+    shapes = {"sphere": 'size=".1"', "capsule": 'size=".07 .1"', "box": 'size=".08 .1 .09"'}
+    bodies = "".join(
+        f'<body><freejoint/><geom type="{kinds[i % 3]}" {shapes[kinds[i % 3]]} {extra}/></body>' for i in range(count)
+    )
+    return mujoco.MjModel.from_xml_string(
+        f'<mujoco><worldbody><geom type="plane" size="9 9 9" condim="1"/>{bodies}</worldbody></mujoco>'
+    )
+
+
+def test_pick_active_against_sorting() -> None:
+    rng = np.random.default_rng(7)
+    key = rng.integers(0, 12, size=(37, 200)).astype(float)
+    active = rng.random((37, 200)) < rng.random(200)
+    rows, filled, overflow = pick_active(jnp.asarray(key), jnp.asarray(active), slots=9)
+    for w in range(200):
+        live = np.flatnonzero(active[:, w])
+        kept = np.sort(live[np.argsort(key[live, w], kind="stable")[:9]])
+        np.testing.assert_array_equal(np.asarray(rows)[np.asarray(filled)[:, w], w], kept)
+        assert bool(overflow[w]) == (len(live) > 9)
+
+
+def test_selected_slots_agree_with_c() -> None:
+    mj_model = _heap(9)
+    layout = slot_layout(put_model(mj_model))
+    assert any(group.selected for group in layout.groups)
+    qpos = oracle.random_qpos(mj_model, 60, np.random.default_rng(8), 0.3)
+    qpos[:, 2::7] += 0.4
+    oracle.check(mj_model, qpos, 1e-8)
+
+
+def test_broad_phase_agrees_with_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = {kinds: row._replace(exhaustive=4) for kinds, row in table.COLLIDERS.items()}
+    monkeypatch.setattr("jaxsim.collision.slots.COLLIDERS", small)
+    monkeypatch.setattr("jaxsim.collision.slots._NEAREST_PER_GEOM", 2)
+    mj_model = _heap(16, 'margin=".01"')
+    layout = slot_layout(put_model(mj_model))
+    assert any(batch.budget is not None for batch in layout.batches)
+    qpos = oracle.random_qpos(mj_model, 40, np.random.default_rng(9), 0.45)
+    qpos[:, 2::7] += 0.5
+    oracle.check(mj_model, qpos, 1e-8)
+
+
+def test_overflow_keeps_the_deepest() -> None:
+    """Six slots by hand: the flag is up exactly where contacts were lost, and the rest are the deepest."""
+    bodies = "".join('<body><freejoint/><geom type="sphere" size=".2"/></body>' for _ in range(6))
+    mj_model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    qpos = oracle.random_qpos(mj_model, 80, np.random.default_rng(10), 0.22)
+    xpos, xmat, wanted = oracle.detect(mj_model, qpos)
+    model = oracle.native_model(mj_model, nconmax=6)
+    data = oracle.run(model, oracle.native_data(model, xpos, xmat))
+    flags = np.asarray(data.warning) & Warning.CONTACT_OVERFLOW > 0
+    np.testing.assert_array_equal(flags, [len(w) > 6 for w in wanted])
+    assert flags.any()
+    assert not flags.all()
+    oracle.assert_same_contacts(oracle.ours(data), [w[np.argsort(w[:, 3])[:6]] for w in wanted], 1e-9)
+
+
+def test_worlds_do_not_see_each_other() -> None:
+    """One world's result does not depend on the others, though the overflow of one changes the path of all."""
+    mj_model = _heap(9)
+    qpos = oracle.random_qpos(mj_model, 20, np.random.default_rng(11), 0.2)
+    xpos, xmat, _ = oracle.detect(mj_model, qpos)
+    model = oracle.native_model(mj_model, nconmax=10)
+    together = oracle.run(model, oracle.native_data(model, xpos, xmat))
+    order = np.random.default_rng(12).permutation(20)
+    shuffled = oracle.run(model, oracle.native_data(model, xpos[..., order], xmat[..., order]))
+    for a, b in zip(jax.tree.leaves(together.contact), jax.tree.leaves(shuffled.contact), strict=True):
+        np.testing.assert_array_equal(np.asarray(a)[..., order] if a.shape[-1] > 1 else np.asarray(a), np.asarray(b))
+
+
+def test_parameters_by_world() -> None:
+    """A friction leaf that differs between worlds reaches the contacts of its world, in every kind of group."""
+    for nconmax in (-1, 6):
+        mj_model = _heap(4)
+        qpos = oracle.random_qpos(mj_model, 3, np.random.default_rng(13), 0.1)
+        qpos[:, 2::7] = 0.05
+        xpos, xmat, _ = oracle.detect(mj_model, qpos)
+        model = oracle.native_model(mj_model, nconmax)
+        data = oracle.native_data(model, xpos, xmat)
+        scale = jnp.asarray([1.0, 2.0, 3.0])
+        varied = model.replace(geom_friction=model.geom_friction * scale)
+        plain, wide = oracle.run(model, data).contact, oracle.run(varied, data).contact
+        used = np.asarray(plain.geom[:, 0] >= 0)
+        ratio = np.broadcast_to(np.asarray(wide.friction / plain.friction)[:, 0], used.shape)
+        assert used.any()
+        np.testing.assert_allclose(ratio[used], np.broadcast_to(scale, used.shape)[used])
+
+
+def test_layout_is_cached() -> None:
+    mj_model = _heap(3)
+    assert slot_layout(put_model(mj_model)) is slot_layout(put_model(mj_model))
+    assert dataclasses.is_dataclass(slot_layout(put_model(mj_model)))
