@@ -9,9 +9,10 @@ import functools
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.math.rows import concat, take
+from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, record
 from jaxsim.solver import cone, linalg
 from jaxsim.solver.layout import RowLayout
@@ -40,6 +41,7 @@ def forces(rows: Rows, r: RowValues) -> RowValues:
     return RowValues(cone.scalar_force(rows, r.scalar), tuple(elliptic))
 
 
+@stage
 def cost(problem: Problem, smooth: Array, x: Array, inertial: Array, r: RowValues) -> Array:
     """The cost at `x`, `(W,)`.
 
@@ -55,6 +57,7 @@ def cost(problem: Problem, smooth: Array, x: Array, inertial: Array, r: RowValue
     return functools.reduce(jnp.add, [jnp.sum(part, axis=0) for part in parts])
 
 
+@stage
 def gradient(problem: Problem, inertial: Array, r: RowValues) -> Array:
     """Gradient of the cost, `M x - force - J^T f`, from M x and the residuals."""
     balance = inertial - problem.force
@@ -64,7 +67,7 @@ def gradient(problem: Problem, inertial: Array, r: RowValues) -> Array:
 def hessian(layout: RowLayout, problem: Problem, r: RowValues) -> Array:
     """Entries of the Hessian of the cost, `M + J^T C J`, in `layout.hessian`'s structure."""
     rows = problem.rows
-    scalar = lax.optimization_barrier(cone.scalar_curvature(rows, r.scalar))
+    scalar = stage(cone.scalar_curvature)(rows, r.scalar)
     elliptic = [cone.cone_curvature(group, v) for group, v in zip(rows.elliptic, r.elliptic, strict=True)]
     return _embedded(layout, problem.M) + gram(rows, layout.hessian, scalar, elliptic)
 

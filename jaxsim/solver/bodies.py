@@ -16,15 +16,16 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.math.rows import add_rows, concat, mask_product, take
+from jaxsim.math.stage import stage
 from jaxsim.pipeline.topology import tree
 from jaxsim.pytree import Record, Static, leaf, record, static
 from jaxsim.solver.jacobian import Curvature, contract, weighted
 from jaxsim.solver.linalg import TreeStructure
 
-__all__ = ["BodyJacobian", "Sides", "sides"]
+__all__ = ["BodyJacobian", "Sides", "body_jacobian", "sides"]
 
 _TERMS = 32
 """Products summed in one kernel: more take longer to compile than they save in memory traffic."""
@@ -151,6 +152,7 @@ class BodyJacobian(Record):
         "m dim 6", "signed wrench of each side's rows, torque first, about its tree's centre of mass"
     )
     cdof: Array = leaf("nv 6", "motion axes")
+    entries: tuple[Array, ...] = leaf("", "entries of J by batch, (G, k, dim, p, W)")
 
     @property
     def sides(self) -> Sides:
@@ -159,61 +161,101 @@ class BodyJacobian(Record):
 
     def product(self, x: Array) -> Array:
         """J x, `(n, dim, W)`."""
-        s = self.sides
-        motion = take(mask_product(s.path, self.cdof * x[:, None]), s.slot)
-        rows = contract(jnp.moveaxis(self.wrench, 2, 0), jnp.moveaxis(motion, 1, 0)[:, :, None])
-        return add_rows(rows, s.contact, len(self.body1))
+        return _product(self.wrench, self.cdof, x, model=self.model, body1=self.body1, body2=self.body2)
 
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (n, dim, W)`."""
-        s = self.sides
-        force = take(f, s.contact)
-        wrench = contract(jnp.moveaxis(self.wrench, 1, 0), jnp.moveaxis(force, 1, 0)[:, :, None])
-        on_dofs = mask_product(s.path.T, add_rows(wrench, s.slot, len(s.bodies)))
-        return contract(jnp.moveaxis(self.cdof, 1, 0), jnp.moveaxis(on_dofs, 1, 0))
+        return _transpose(self.wrench, self.cdof, f, model=self.model, body1=self.body1, body2=self.body2)
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`."""
+        s = self.sides
         blocks = []
-        for batch in self.sides.batches:
-            J = lax.optimization_barrier(self._entries(batch))
+        for batch, J in zip(s.batches, self.entries, strict=True):
             curvature = [[None if c is None else _pick(c, batch.contacts) for c in row] for row in C]
-            CJ = lax.optimization_barrier(weighted(curvature, J))
-            J = J[..., batch.rows[0] :, :] if _is_tail(batch) else J[..., batch.rows, :]
-            width = max(J.shape[-1], CJ.shape[-1])
-            total: Array | int = 0
-            pairs = [(k, r) for k in range(J.shape[1]) for r in range(J.shape[2])]
-            for i, (k, r) in enumerate(pairs):
-                total = total + J[:, k, r, :, None] * CJ[:, k, r, None]
-                if i % _TERMS == _TERMS - 1:
-                    total = lax.optimization_barrier(total)
-            blocks.append(jnp.asarray(total).reshape(-1, width))
+            CJ = weighted(curvature, J)
+            blocks.append(_squares(J, CJ, rows=tuple(batch.rows.tolist())))
         index = _entry_index(structure, self.model, self.body1, self.body2)
         return take(concat([*blocks, jnp.zeros((1, blocks[0].shape[-1]), blocks[0].dtype)]), index)
 
-    def _entries(self, batch: Batch) -> Array:
-        """Entries of J of the contacts and dofs of a batch, `(G, k, dim, p, W)`."""
-        place = self.sides.place[batch.contacts]
-        cdof = _pick(self.cdof, batch.cols)
-        total: Array | int = 0
-        for side in range(2):
-            moves = batch.moves[side]
-            if not moves.any():
-                continue
-            wrench = _pick(self.wrench, place[..., side])
-            terms = [wrench[:, :, :, None, c] * cdof[:, None, None, :, c] for c in range(6)]
-            entry = functools.reduce(jnp.add, terms)
-            if not moves.all():
-                entry = entry * jnp.asarray(moves, entry.dtype)[:, :, None, :, None]
-            total = total + entry
-        return jnp.asarray(total)
+
+def body_jacobian(
+    static: Static, body1: np.ndarray, body2: np.ndarray, wrench: Array, cdof: Array
+) -> BodyJacobian:
+    """The Jacobian of contacts between two lists of bodies, from the fields of BodyJacobian."""
+    known = {"model": static, "body1": tuple(body1.tolist()), "body2": tuple(body2.tolist())}
+    n_batches = len(_sides(static, known["body1"], known["body2"]).batches)
+    entries = tuple(_entries(wrench, cdof, batch=b, **known) for b in range(n_batches))
+    return BodyJacobian(wrench=wrench, cdof=cdof, entries=entries, **known)
+
+
+@stage
+def _product(
+    wrench: Array, cdof: Array, x: Array, *, model: Static, body1: tuple[int, ...], body2: tuple[int, ...]
+) -> Array:
+    s = _sides(model, body1, body2)
+    motion = take(mask_product(s.path, cdof * x[:, None]), s.slot)
+    rows = contract(jnp.moveaxis(wrench, 2, 0), jnp.moveaxis(motion, 1, 0)[:, :, None])
+    return add_rows(rows, s.contact, len(body1))
+
+
+@stage
+def _transpose(
+    wrench: Array, cdof: Array, f: Array, *, model: Static, body1: tuple[int, ...], body2: tuple[int, ...]
+) -> Array:
+    s = _sides(model, body1, body2)
+    force = take(f, s.contact)
+    on_sides = contract(jnp.moveaxis(wrench, 1, 0), jnp.moveaxis(force, 1, 0)[:, :, None])
+    on_dofs = mask_product(s.path.T, add_rows(on_sides, s.slot, len(s.bodies)))
+    return contract(jnp.moveaxis(cdof, 1, 0), jnp.moveaxis(on_dofs, 1, 0))
+
+
+@stage
+def _entries(
+    wrench: Array, cdof: Array, *, batch: int, model: Static, body1: tuple[int, ...], body2: tuple[int, ...]
+) -> Array:
+    """Entries of J of the contacts and dofs of a batch, `(G, k, dim, p, W)`."""
+    s = _sides(model, body1, body2)
+    this = s.batches[batch]
+    place = s.place[this.contacts]
+    axes = _pick(cdof, this.cols)
+    total: Array | int = 0
+    for side in range(2):
+        moves = this.moves[side]
+        if not moves.any():
+            continue
+        w = _pick(wrench, place[..., side])
+        terms = [w[:, :, :, None, c] * axes[:, None, None, :, c] for c in range(6)]
+        entry = functools.reduce(jnp.add, terms)
+        if not moves.all():
+            entry = entry * jnp.asarray(moves, entry.dtype)[:, :, None, :, None]
+        total = total + entry
+    return jnp.asarray(total)
+
+
+def _squares(J: Array, CJ: Array, *, rows: tuple[int, ...]) -> Array:
+    """Blocks of `J^T C J`, flattened, for some of the columns of J `(G, k, dim, p, W)`."""
+    G, k, dim, p, _ = J.shape
+    J, CJ = (x.reshape(G, k * dim, p, -1) for x in (J, CJ))
+    total: Array | None = None
+    for start in range(0, k * dim, _TERMS):
+        part = slice(start, start + _TERMS)
+        total = _partial_squares(J[:, part], CJ[:, part], total, rows=rows)
+    assert total is not None
+    return total.reshape(-1, total.shape[-1])
+
+
+@stage
+def _partial_squares(J: Array, CJ: Array, total: Array | None, *, rows: tuple[int, ...]) -> Array:
+    tail = rows == tuple(range(J.shape[2] - len(rows), J.shape[2]))
+    of_rows = J[:, :, rows[0] :] if tail else J[:, :, np.array(rows)]
+    for i in range(J.shape[1]):
+        term = of_rows[:, i, :, None] * CJ[:, i, None]
+        total = term if total is None else total + term
+    assert total is not None
+    return total
 
 
 def _pick(x: Array, index: np.ndarray) -> Array:
     """`x[index]` for a constant index of any shape."""
     return take(x, index.reshape(-1)).reshape(*index.shape, *x.shape[1:])
-
-
-def _is_tail(batch: Batch) -> bool:
-    """Whether the rows are the last of the columns."""
-    return bool((batch.rows == np.arange(batch.cols.shape[1] - len(batch.rows), batch.cols.shape[1])).all())

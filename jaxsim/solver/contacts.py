@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.collision.slots import ContactGroup
 from jaxsim.data import Contact, Data
 from jaxsim.enums import ConeType
 from jaxsim.math import spatial
 from jaxsim.math.rows import concat, take
+from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.pipeline.topology import tree
-from jaxsim.solver.bodies import BodyJacobian, sides
+from jaxsim.solver.bodies import BodyJacobian, body_jacobian, sides
 from jaxsim.solver.impedance import (
     MAX_IMPEDANCE,
     MIN_IMPEDANCE,
@@ -117,17 +118,18 @@ def _between_known(model: Model, data: Data, contact: Contact, group: ContactGro
     found = sides(model.static, group.body1, group.body2)
     arm = take(contact.pos, found.contact) - take(data.subtree_com, model.body_rootid[found.body])
     frame = take(contact.frame, found.contact) * jnp.asarray(found.sign, arm.dtype)[:, None, None, None]
-    translating, rotating = _axes(frame, group.dim)
+    return body_jacobian(
+        model.static, group.body1, group.body2, _wrenches(arm, frame, dim=group.dim), data.cdof
+    )
+
+
+@stage
+def _wrenches(arm: Array, frame: Array, *, dim: int) -> Array:
+    """Wrenches `(m, dim, 6, W)` of unit forces and torques along the axes of frames at some arm."""
+    translating, rotating = _axes(frame, dim)
     rows = [concat([spatial.cross(arm, axis), axis], axis=1) for axis in translating]
     rows += [concat([axis, jnp.zeros_like(axis)], axis=1) for axis in rotating]
-    wrench = lax.optimization_barrier(jnp.stack(rows, axis=1))
-    return BodyJacobian(
-        model=model.static,
-        body1=tuple(group.body1.tolist()),
-        body2=tuple(group.body2.tolist()),
-        wrench=wrench,
-        cdof=data.cdof,
-    )
+    return jnp.stack(rows, axis=1)
 
 
 def _between_selected(model: Model, data: Data, contact: Contact, bodies: Array, dim: int) -> DenseJacobian:
@@ -135,11 +137,22 @@ def _between_selected(model: Model, data: Data, contact: Contact, bodies: Array,
     table = jnp.asarray(tree(model.static).path, data.cdof.dtype)[..., None]
     sign = _by_world(table, bodies[:, 1]) - _by_world(table, bodies[:, 0])
     centre = take(data.subtree_com, model.body_rootid[model.dof_bodyid])
-    rotation, translation = data.cdof[:, :3], data.cdof[:, 3:]
-    arm = contact.pos[:, None] - centre
-    motion = lax.optimization_barrier((translation + spatial.cross(rotation[None], arm)) * sign[:, :, None])
-    turning = rotation * sign[:, :, None]
-    translating, rotating = _axes(contact.frame, dim)
-    rows = [spatial.dot(motion, axis[:, None]) for axis in translating]
-    rows += [spatial.dot(turning, axis[:, None]) for axis in rotating]
-    return DenseJacobian(J=lax.optimization_barrier(jnp.stack(rows, axis=1)))
+    motion = _motion(contact.pos[:, None] - centre, data.cdof, sign)
+    return DenseJacobian(J=_along(motion, contact.frame, dim=dim))
+
+
+@stage
+def _motion(arm: Array, cdof: Array, sign: Array) -> tuple[Array, Array]:
+    """Linear and angular velocity `(n, nv, 3, W)` of body 2 against body 1, at a contact, by each dof."""
+    rotation, translation = cdof[:, :3], cdof[:, 3:]
+    linear = translation + spatial.cross(jnp.broadcast_to(rotation, arm.shape), arm)
+    return linear * sign[:, :, None], rotation * sign[:, :, None]
+
+
+@stage
+def _along(motion: tuple[Array, Array], frame: Array, *, dim: int) -> Array:
+    """Components `(n, dim, nv, W)` of velocities along the axes of contacts."""
+    translating, rotating = _axes(frame, dim)
+    rows = [spatial.dot(motion[0], axis[:, None]) for axis in translating]
+    rows += [spatial.dot(motion[1], axis[:, None]) for axis in rotating]
+    return jnp.stack(rows, axis=1)

@@ -13,10 +13,11 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.math.rows import add_rows, take
+from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, record, static
 from jaxsim.solver.linalg import TreeStructure
 
-__all__ = ["Curvature", "DenseJacobian", "DofJacobian", "contract"]
+__all__ = ["Curvature", "DenseJacobian", "DofJacobian", "contract", "weighted"]
 
 Curvature = list[list[Array | None]]
 """Second derivatives of the cost by a contact's base rows, `dim x dim` arrays `(n, W)`; None: zero."""
@@ -52,18 +53,15 @@ class DenseJacobian(Record):
 
     def product(self, x: Array) -> Array:
         """J x, `(n, dim, W)`."""
-        return contract(jnp.moveaxis(self.J, 2, 0), x[:, None, None])
+        return _dense_product(self.J, x)
 
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (n, dim, W)`."""
-        flat = self.J.reshape(-1, *self.J.shape[2:])
-        return contract(flat, f.reshape(-1, 1, f.shape[-1]))
+        return _dense_transpose(self.J, f)
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`."""
-        J = self.J
-        CJ = lax.optimization_barrier(weighted(C, J))
-        flat, weighted_flat = (x.reshape(-1, *x.shape[2:]) for x in (J, CJ))
+        flat, weighted_flat = (x.reshape(-1, *x.shape[2:]) for x in (self.J, weighted(C, self.J)))
         full = jnp.einsum("kiw,kjw->ijw", *_common(flat, weighted_flat), precision=lax.Precision.HIGHEST)
         return full[structure.rows, structure.cols]
 
@@ -73,6 +71,17 @@ def _common(a: Array, b: Array) -> tuple[Array, Array]:
     return tuple(jnp.broadcast_to(x, (*x.shape[:-1], width)) for x in (a, b))  # pyright: ignore
 
 
+@stage
+def _dense_product(J: Array, x: Array) -> Array:
+    return contract(jnp.moveaxis(J, 2, 0), x[:, None, None])
+
+
+@stage
+def _dense_transpose(J: Array, f: Array) -> Array:
+    return contract(J.reshape(-1, *J.shape[2:]), f.reshape(-1, 1, f.shape[-1]))
+
+
+@stage
 def weighted(C: Curvature, J: Array) -> Array:
     """C J for `J (..., dim, p, W)` and curvatures `(..., W)`."""
     rows = []

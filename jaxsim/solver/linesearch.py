@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.math.stage import stage
 from jaxsim.solver import cone
 from jaxsim.solver.stack import Rows, RowValues
 
@@ -38,19 +39,23 @@ def slope_function(
     first_0 = jnp.sum(balance * p, axis=0)
     second_0 = jnp.sum(inertial_p * p, axis=0)
 
-    def slope(t: Array) -> tuple[Array, Array]:
-        at = r.scalar + t * row_p.scalar
-        f, c = cone.scalar_force(rows, at), cone.scalar_curvature(rows, at)
-        terms = lax.optimization_barrier((f * row_p.scalar, c * row_p.scalar * row_p.scalar))
-        first = first_0 + t * second_0 - jnp.sum(terms[0], axis=0)
-        second = second_0 + jnp.sum(terms[1], axis=0)
-        for group, a, b in zip(rows.elliptic, r.elliptic, row_p.elliptic, strict=True):
-            force, change = jax.jvp(functools.partial(cone.cone_force, group), (a + t * b,), (b,))
-            first = first - jnp.sum(force * b, axis=(0, 1))
-            second = second - jnp.sum(change * b, axis=(0, 1))
-        return first, second
+    return lambda t: _slope(rows, first_0, second_0, r, row_p, t)
 
-    return slope
+
+@stage
+def _slope(
+    rows: Rows, first: Array, second: Array, r: RowValues, row_p: RowValues, t: Array
+) -> tuple[Array, Array]:
+    first = first + t * second
+    at = r.scalar + t * row_p.scalar
+    f, c = cone.scalar_force(rows, at), cone.scalar_curvature(rows, at)
+    first = first - jnp.sum(f * row_p.scalar, axis=0)
+    second = second + jnp.sum(c * row_p.scalar * row_p.scalar, axis=0)
+    for group, a, b in zip(rows.elliptic, r.elliptic, row_p.elliptic, strict=True):
+        force, change = jax.jvp(functools.partial(cone.cone_force, group), (a + t * b,), (b,))
+        first = first - jnp.sum(force * b, axis=(0, 1))
+        second = second - jnp.sum(change * b, axis=(0, 1))
+    return first, second
 
 
 def search(

@@ -9,10 +9,13 @@ import numpy as np
 from jax import Array
 
 from jaxsim.math.rows import concat
+from jaxsim.math.stage import stage
 from jaxsim.solver.jacobian import DofJacobian
 from jaxsim.solver.stack import Block, Elliptic, Jacobian, Rows
 
 __all__ = ["Part", "stack"]
+
+_FIELDS = ("D", "aref", "low", "high")
 
 
 class Part(NamedTuple):
@@ -42,5 +45,10 @@ def stack(nv: int, parts: list[Part], elliptic: list[Elliptic]) -> Rows:
         J = DofJacobian(dof=np.zeros(0, int), sign=np.zeros(0), nv=nv)
         parts = [Part(J=J, D=none, aref=none, low=none, high=none)]
     blocks = tuple(Block(J=part.J, size=part.D.shape[0], friction=part.friction) for part in parts)
-    fields = {name: concat([getattr(part, name) for part in parts]) for name in ("D", "aref", "low", "high")}
+    fields = _concatenated([{name: getattr(part, name) for name in _FIELDS} for part in parts])
     return Rows(blocks=blocks, elliptic=tuple(elliptic), **fields)
+
+
+@stage
+def _concatenated(parts: list[dict[str, Array]]) -> dict[str, Array]:
+    return {name: concat([part[name] for part in parts]) for name in _FIELDS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.math.rows import concat
@@ -62,7 +62,7 @@ def make_constraint(model: Model, data: Data) -> Data:
         first = block.address + block.rows * np.arange(block.group.count)[:, None]
         address.append(jnp.where(active, jnp.asarray(first, address[0].dtype), -1))
     return data.replace(
-        work=data.work.replace(rows=lax.optimization_barrier(stack(model.nv, parts, elliptic))),
+        work=data.work.replace(rows=stack(model.nv, parts, elliptic)),
         contact=data.contact.replace(efc_address=concat(address)),
         nefc=nefc,
         **counts,

@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.math.rows import concat
+from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, record, static
 from jaxsim.solver.bodies import BodyJacobian
 from jaxsim.solver.jacobian import Curvature, DenseJacobian, DofJacobian
@@ -115,6 +116,7 @@ def _base_curvature(friction: Array, c: Array) -> Curvature:
     return C
 
 
+@stage
 def product(rows: Rows, x: Array) -> RowValues:
     """J x."""
     parts = []
@@ -124,7 +126,7 @@ def product(rows: Rows, x: Array) -> RowValues:
             y = edges(block.friction, y)
         parts.append(y.reshape(-1, y.shape[-1]))
     scalar = concat(parts) if parts else jnp.zeros((0, x.shape[-1]), x.dtype)
-    return lax.optimization_barrier(RowValues(scalar, tuple(group.J.product(x) for group in rows.elliptic)))
+    return RowValues(scalar, tuple(group.J.product(x) for group in rows.elliptic))
 
 
 def residuals(rows: Rows, x: Array) -> RowValues:
