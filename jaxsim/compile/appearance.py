@@ -12,7 +12,17 @@ from jaxsim.mjcf import Element, Spec
 __all__ = ["Material", "compile_material", "material_fields"]
 
 _ROLES = ["user", "rgb", "occlusion", "roughness", "metallic", "normal", "opacity", "emissive", "rgba", "orm"]
-_PLAIN = ["texuniform", "texrepeat", "emission", "specular", "shininess", "reflectance", "metallic", "roughness", "rgba"]
+_PLAIN = [
+    "texuniform",
+    "texrepeat",
+    "emission",
+    "specular",
+    "shininess",
+    "reflectance",
+    "metallic",
+    "roughness",
+    "rgba",
+]
 
 
 @dataclass(eq=False)

@@ -54,7 +54,7 @@ def compile_spec(spec: Spec, nconmax: int | None = None, njmax: int | None = Non
         discard_visual(spec, tree, assets)
     tree.renumber()
     tree.weld()
-    names = Names()
+    names = Names(("material", "texture") if discard else ())
     _name(names, tree, assets)
     fields = empty_fields()
     fields.update(_objects(spec, tree, assets, names))

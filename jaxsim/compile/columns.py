@@ -38,7 +38,31 @@ _WIDTHS = {
 """Row widths of static matrices; those of traced fields are in the Model."""
 
 _SINGLE = frozenset(
-    ["geom_rgba", "site_rgba", "light_bulbradius", "light_intensity", "light_range", "light_attenuation", "light_cutoff", "light_softness", "light_exponent", "light_ambient", "light_diffuse", "light_specular", "mesh_normal", "mesh_texcoord", "mat_texrepeat", "mat_emission", "mat_specular", "mat_shininess", "mat_reflectance", "mat_metallic", "mat_roughness", "mat_rgba", "tendon_rgba"]
+    [
+        "geom_rgba",
+        "site_rgba",
+        "light_bulbradius",
+        "light_intensity",
+        "light_range",
+        "light_attenuation",
+        "light_cutoff",
+        "light_softness",
+        "light_exponent",
+        "light_ambient",
+        "light_diffuse",
+        "light_specular",
+        "mesh_normal",
+        "mesh_texcoord",
+        "mat_texrepeat",
+        "mat_emission",
+        "mat_specular",
+        "mat_shininess",
+        "mat_reflectance",
+        "mat_metallic",
+        "mat_roughness",
+        "mat_rgba",
+        "tendon_rgba",
+    ]
 )
 """Static fields that mjModel stores in single precision."""
 

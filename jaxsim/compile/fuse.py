@@ -40,7 +40,8 @@ def _merge(body: Body) -> None:
     parent = body.parent
     assert parent is not None
     if parent.parent is not None and body.mass >= MINVAL:
-        assert parent.ipos is not None and body.ipos is not None
+        assert parent.ipos is not None
+        assert body.ipos is not None
         ipos, iquat = accumulate(body.pos, body.quat, body.ipos, body.iquat)
         parts = [
             (parent.mass, parent.ipos, parent.iquat, parent.inertia),

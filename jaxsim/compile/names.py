@@ -37,9 +37,14 @@ KINDS = {
 
 
 class Names:
-    """The names of every kind, in the order of ids, and the objects that bear them."""
+    """The names of every kind, in the order of ids, and the objects that bear them.
 
-    def __init__(self) -> None:
+    Args:
+        dropped: kinds that the model gives up: every reference to them is -1.
+    """
+
+    def __init__(self, dropped: Iterable[str] = ()) -> None:
+        self._dropped = frozenset(dropped)
         self._names: dict[str, tuple[str, ...]] = dict.fromkeys(KINDS, ())
         self._objects: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
 
@@ -78,7 +83,7 @@ class Names:
         Raises:
             MjcfError: there is none.
         """
-        return self.find(kind, name, element, attribute).id
+        return -1 if kind in self._dropped else self.find(kind, name, element, attribute).id
 
     def table(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
         """Returns the names as the Model keeps them."""

@@ -8,7 +8,7 @@ __all__ = ["referenced"]
 
 
 def referenced(spec: Spec, kind: str) -> set[str]:
-    """Returns the names of all objects of a kind (`body`, `geom`, ...) that an element outside of defaults refers to."""
+    """Returns the names of all objects of a kind (`body`, `geom`, ...) that the model refers to."""
     found: set[str] = set()
     for section in spec.root.children:
         if section.tag == "default":

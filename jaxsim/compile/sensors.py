@@ -113,7 +113,7 @@ class _Sensor:
 
     def take(self, attribute: str, default: Any) -> Any:
         """Returns an attribute, or the default where the element cannot have it."""
-        return self.values[attribute] if attribute in self.values else default
+        return self.values.get(attribute, default)
 
 
 def compile_sensors(spec: Spec, names: Names, history: int) -> dict[str, Any]:

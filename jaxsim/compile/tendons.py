@@ -139,7 +139,7 @@ def _check_ranges(tendon: Tendon) -> None:
 
 def _fields(spec: Spec, names: Names, tendons: list[Tendon]) -> dict[str, Any]:
     def take(attribute: str, default: Any = None) -> list[Any]:
-        return [t.values[attribute] if attribute in t.values else default for t in tendons]
+        return [t.values.get(attribute, default) for t in tendons]
 
     wraps = [wrap for tendon in tendons for wrap in tendon.path]
     adr = [0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntFlag
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -51,8 +51,7 @@ def unit(count: int, first: float = 1.0) -> list[float]:
     return [first, *[0.0] * (count - 1)]
 
 
-def _zeros(count: int, first: float = 0.0) -> Any:
-    return field(default_factory=lambda: unit(count, first))
+_pair = partial(unit, 2, 0.0)
 
 
 @dataclass(eq=False)
@@ -71,17 +70,17 @@ class General:
     nsample: int = 0
     interp: int = 0
     delay: float = 0.0
-    ctrlrange: list[float] = _zeros(2)
-    forcerange: list[float] = _zeros(2)
-    actrange: list[float] = _zeros(2)
-    velrange: list[float] = _zeros(2)
-    ffrange: list[float] = _zeros(2)
-    lengthrange: list[float] = _zeros(2)
+    ctrlrange: list[float] = field(default_factory=_pair)
+    forcerange: list[float] = field(default_factory=_pair)
+    actrange: list[float] = field(default_factory=_pair)
+    velrange: list[float] = field(default_factory=_pair)
+    ffrange: list[float] = field(default_factory=_pair)
+    lengthrange: list[float] = field(default_factory=_pair)
     ctrllimited: str = "auto"
     forcelimited: str = "auto"
     actlimited: str = "auto"
-    gear: list[float] = _zeros(6, 1.0)
-    damping: list[float] = _zeros(3)
+    gear: list[float] = field(default_factory=partial(unit, 6))
+    damping: list[float] = field(default_factory=partial(unit, 3, 0.0))
     armature: float = 0.0
     cranklength: float = 0.0
     inheritrange: float = 0.0
@@ -90,9 +89,9 @@ class General:
     dyntype: DynType = DynType.NONE
     gaintype: GainType = GainType.FIXED
     biastype: BiasType = BiasType.NONE
-    dynprm: list[float] = _zeros(10, 1.0)
-    gainprm: list[float] = _zeros(10, 1.0)
-    biasprm: list[float] = _zeros(10)
+    dynprm: list[float] = field(default_factory=partial(unit, 10))
+    gainprm: list[float] = field(default_factory=partial(unit, 10))
+    biasprm: list[float] = field(default_factory=partial(unit, 10, 0.0))
     user: list[float] | None = None
     input: int = 0
     trntype: TrnType = TrnType.UNDEFINED
@@ -108,9 +107,13 @@ class General:
 
 
 _ENUMS = {"dyntype": DynType, "gaintype": GainType, "biastype": BiasType}
-_PLAIN = ["group", "nsample", "delay", "ctrllimited", "forcelimited", "actlimited", "armature", "cranklength", "inheritrange", "actdim", "actearly"]
+_PLAIN = (
+    *("group", "nsample", "delay", "ctrllimited", "forcelimited", "actlimited"),
+    *("armature", "cranklength", "inheritrange", "actdim", "actearly"),
+)
 _VECTORS = (
-    ["ctrlrange", "forcerange", "actrange", "velrange", "ffrange", "lengthrange", "gear", "damping", "dynprm", "gainprm", "biasprm"]
+    *("ctrlrange", "forcerange", "actrange", "velrange", "ffrange", "lengthrange"),
+    *("gear", "damping", "dynprm", "gainprm", "biasprm"),
 )
 
 

@@ -12,6 +12,8 @@ from jaxsim.enums import GeomType, JointType
 __all__ = ["statistics"]
 
 _SMALL = 1e-5
+_NO_EXTENT, _NO_SIZE = 2.0, 0.2
+"""Extent of a model without objects, and body size of one without bodies, m."""
 
 
 def statistics(pose: Pose, matrix: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
@@ -24,12 +26,12 @@ def statistics(pose: Pose, matrix: np.ndarray) -> tuple[dict[str, Any], np.ndarr
     f = pose.fields
     geoms = pose.points("geom")
     low, high = _bounds(pose, geoms)
-    extent = 1.0
+    extent = _NO_EXTENT
     if high[0] > low[0]:
         extent = max(_SMALL, float((high - low).max()))
     size = _body_sizes(pose, geoms)
     nbody = f["nbody"]
-    stat: dict[str, Any] = {"center": (low + high) / 2, "meansize": 1.0, "meanmass": 1.0, "meaninertia": 1.0}
+    stat: dict[str, Any] = {"center": (low + high) / 2, "meansize": _NO_SIZE, "meanmass": 1.0, "meaninertia": 1.0}
     if nbody > 1:
         size[1:] = np.maximum(size[1:], _SMALL)
         stat["meansize"] = float(size[1:].mean())

@@ -5,7 +5,7 @@ __all__ = ["TABLE"]
 TABLE = """
 [mujoco] compiler* option* size* statistic* visual* default* extension* asset* worldbody* deformable*
          contact* tendon* equality* actuator* sensor* custom* keyframe*
-  model                    text = "MuJoCo Model"
+  model                    text = MuJoCo Model
 
 [compiler] lengthrange?
   autolimits               bool = true
@@ -72,7 +72,8 @@ TABLE = """
   njmax, nconmax, nstack   int >=-1 = -1
   nuserdata                int >=0 <=10000000 = 0
   nkey                     int >=-1 <=100000 = 0
-  nuser_body, nuser_jnt, nuser_geom, nuser_site, nuser_cam, nuser_tendon, nuser_actuator, nuser_sensor int >=-1 <=10000 = -1
+  nuser_body, nuser_jnt, nuser_geom, nuser_site            int >=-1 <=10000 = -1
+  nuser_cam, nuser_tendon, nuser_actuator, nuser_sensor    int >=-1 <=10000 = -1
   at most one: memory | nstack
   at most one: memory | njmax
 

@@ -1,0 +1,1 @@
+"""Our compiler against the C compiler."""

@@ -1,0 +1,211 @@
+"""Bodies, inertia, joints, geoms, sites, cameras and lights against the C compiler."""
+
+import pytest
+from tests.compile.oracle import check
+
+SHAPES = {
+    "sphere": "0.1",
+    "capsule": "0.1 0.2",
+    "cylinder": "0.1 0.2",
+    "ellipsoid": "0.1 0.2 0.3",
+    "box": "0.1 0.2 0.3",
+}
+
+
+def body(content: str, compiler: str = "", attributes: str = "") -> str:
+    return f"""<mujoco><compiler {compiler}/><worldbody>
+      <body name="b" pos="1 2 3" {attributes}>{content}</body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("shell", ["false", "true"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_inertia_of_primitives(shape, shell):
+    geom = f'<geom type="{shape}" size="{SHAPES[shape]}" shellinertia="{shell}" euler="10 20 30" pos=".1 .2 .3"/>'
+    check(body("<freejoint/>" + geom))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_fluid_coefficients(shape):
+    geom = f'<geom type="{shape}" size="{SHAPES[shape]}" fluidshape="ellipsoid" fluidcoef="1 2 3 4 5"/>'
+    check(body("<freejoint/>" + geom))
+
+
+@pytest.mark.parametrize("shape", ["capsule", "cylinder", "ellipsoid", "box"])
+def test_fromto(shape):
+    ends = 'fromto="0 0.1 0.2 1 1.1 0.7"'
+    check(body(f'<freejoint/><geom type="{shape}" size="0.1" {ends}/><site type="{shape}" size="0.1" {ends}/>'))
+
+
+ORIENTATIONS = [
+    'quat="1 2 3 4"',
+    'axisangle="1 2 3 40"',
+    'xyaxes="1 0 1 0 1 1"',
+    'zaxis="1 2 -3"',
+    'zaxis="0 0 -1"',
+    'euler="10 20 30"',
+]
+
+
+@pytest.mark.parametrize("sequence", ["xyz", "XYZ", "zYx"])
+@pytest.mark.parametrize("form", ORIENTATIONS)
+def test_orientation_forms(form, sequence):
+    inner = f"""<joint/><geom type="box" size=".1 .2 .3" {form}/><site {form}/><camera {form}/>
+      <body {form}><joint/><inertial pos="0 0 1" mass="1" diaginertia="1 2 2.5" {form}/></body>"""
+    check(body(inner, f'eulerseq="{sequence}"', form))
+
+
+def test_radian():
+    check(body('<joint range="-1 1" ref=".1" springref=".2"/><geom size="1" euler="1 2 3"/>', 'angle="radian"'))
+
+
+def test_several_geoms_share_a_body():
+    geoms = "".join(
+        f'<geom type="{shape}" size="{size}" pos="{k} .{k} -.{k}" euler="{9 * k} {5 * k} 3" density="{100 * (k + 1)}"/>'
+        for k, (shape, size) in enumerate(SHAPES.items())
+    )
+    check(body("<freejoint/>" + geoms))
+
+
+def test_mass_overrides_density_and_massless_geoms_do_not_count():
+    check(body('<freejoint/><geom size=".1" mass="3"/><geom size=".2" mass="0"/><geom size=".3" density="0" pos="1 0 0"/>'))
+
+
+def test_full_inertia():
+    check(body('<freejoint/><inertial pos=".1 .2 .3" mass="2" fullinertia="2 3 4 .1 .2 .3"/>'))
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-6, 1.0, 1e3])
+@pytest.mark.parametrize("offdiagonal", [0.0, 1e-16, 1e-14, 1e-12, 1e-9, 1e-3])
+def test_principal_axes_of_nearly_symmetric_bodies(scale, offdiagonal):
+    """Where two moments are almost equal, the axes depend on how the iteration stops."""
+    numbers = " ".join(repr(scale * x) for x in (1, 1, 0.8, offdiagonal, 0, 0))
+    check(body(f'<freejoint/><inertial pos="0 0 0" mass="1" fullinertia="{numbers}"/>'))
+
+
+@pytest.mark.parametrize(
+    "compiler",
+    [
+        'inertiafromgeom="true"',
+        'inertiafromgeom="auto"',
+        'inertiagrouprange="1 2"',
+        'boundmass="5" boundinertia="3"',
+        'balanceinertia="true"',
+        'settotalmass="7"',
+        'alignfree="true"',
+    ],
+)
+def test_compiler_settings(compiler):
+    first = '<freejoint/><geom size=".1" pos=".1 .2 .3" group="1"/><geom type="box" size=".3 .2 .1" group="0"/><site pos="1 2 3"/>'
+    second = '<joint/><inertial pos="0 0 1" mass="1" diaginertia="1 1 1.5"/><geom size=".2" group="2"/><camera/><light dir="1 1 1"/>'
+    check(
+        f"""<mujoco><compiler {compiler}/><worldbody><body>{first}</body><body euler="1 2 3">{second}</body>
+        </worldbody></mujoco>"""
+    )
+
+
+JOINTS = [
+    '<joint type="hinge" axis="1 2 3" pos=".1 .2 .3" range="-30 40" ref="5" springref="10" stiffness="3" damping="2"/>',
+    '<joint type="slide" axis="0 1 1" range="-1 1" frictionloss=".1" armature=".2" margin=".01"/>',
+    '<joint type="ball" range="0 60" pos="1 0 0" damping="1 .2 .3" stiffness="1 .5 .25"/>',
+    '<joint type="free" armature="1" damping="2"/>',
+    '<freejoint name="f" group="3"/>',
+    '<joint limited="false" range="-1 1" solreflimit=".01 .9" solimplimit=".8 .9" solreffriction=".3 1"/>',
+    '<joint springdamper=".1 1"/>',
+    '<joint type="slide" actuatorfrcrange="-1 2" actuatorgravcomp="true"/>',
+    '<joint type="slide"/><joint axis="1 0 0"/><joint axis="0 1 0" pos="0 0 .1"/>',
+    '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>',
+    '<joint type="slide" axis="1 0 0"/><joint type="ball"/>',
+]
+
+
+@pytest.mark.parametrize("joint", JOINTS)
+def test_joints(joint):
+    child = '<body pos="0 0 1"><joint axis="0 1 0"/><geom type="capsule" size=".1 .3" pos=".2 0 0"/></body>'
+    check(body(joint + '<geom type="box" size=".1 .2 .3"/>'))
+    check(body(joint + '<geom type="box" size=".1 .2 .3" pos=".1 .2 .3"/>' + child))
+
+
+def test_frames_carry_pose_and_class():
+    check(
+        """<mujoco><default><geom density="5"/><default class="c"><geom size=".3" density="7"/></default></default>
+        <worldbody><frame pos="1 2 3" euler="10 20 30" childclass="c"><geom size=".1"/><geom/>
+          <frame euler="5 6 7" pos=".1 0 0"><body><freejoint/><geom/></body><light dir="1 0 0"/><camera/></frame></frame>
+          <body><frame pos=".1 .2 .3" axisangle="1 1 0 30"><joint axis="1 0 0"/><geom type="box" size=".1 .1 .2"/>
+            <site/></frame></body></worldbody></mujoco>"""
+    )
+
+
+@pytest.mark.parametrize("mode", ["fixed", "track", "trackcom", "targetbody", "targetbodycom"])
+def test_cameras_and_lights(mode):
+    target = 'target="t"' if "target" in mode else ""
+    check(
+        f"""<mujoco><worldbody><body name="t" pos="3 0 0"><freejoint/><geom size=".1" pos="1 0 0"/></body>
+        <body euler="20 30 40" pos="0 0 1"><joint/><geom size=".1" pos="0 1 0"/>
+          <camera mode="{mode}" {target} pos="1 2 3" euler="1 2 3" fovy="30" ipd=".1" user="1 2"/>
+          <camera sensorsize=".1 .2" resolution="100 50" focal=".3 .4" principalpixel="3 4"/>
+          <camera projection="orthographic" output="rgb depth"/>
+          <light mode="{mode}" {target} pos="3 2 1" dir="1 1 0" directional="true" castshadow="false"/>
+          <light type="point" attenuation="1 2 3" cutoff="30" exponent="5" ambient=".1 .2 .3" active="false"/>
+        </body></worldbody></mujoco>"""
+    )
+
+
+def test_planes_and_statistics():
+    check(
+        """<mujoco><statistic extent="3" center="1 2 3" meanmass="4"/><worldbody><geom type="plane" size="0 0 1"/>
+        <geom type="plane" size="5 3 1" pos="0 0 -1"/><body mocap="true"><geom type="plane" size="1 1 1"/></body>
+        </worldbody></mujoco>"""
+    )
+
+
+def test_world_without_bodies():
+    check("<mujoco/>")
+
+
+def test_mocap_gravcomp_and_user_data():
+    check(
+        """<mujoco><size nuser_geom="3" nuserdata="4"/><worldbody><body mocap="true" pos="1 2 3" quat="1 2 3 4"/>
+        <body gravcomp=".5" user="1 2 3"><joint user="4"/><geom size="1" user="5"/><site user="6 7"/></body>
+        </worldbody></mujoco>"""
+    )
+
+
+def test_massless_moving_body_with_static_child():
+    check(body('<joint/><body pos="1 0 0"><geom size=".1"/></body>'))
+
+
+FUSED = """<body name="a" pos="0 0 1" euler="10 0 0"><joint/><geom size=".1"/>
+  <body name="s" pos="1 0 0" euler="0 20 0"><geom type="box" size=".1 .2 .3"/><site pos="0 0 1" euler="5 5 5"/>
+    <body pos="0 1 0"><joint/><geom size=".2"/></body><body pos="0 0 2"><geom size=".3"/></body></body>
+  <body name="kept" pos="0 1 0"><geom size=".1"/></body></body><body name="w" pos="2 0 0"><geom size=".1"/></body>"""
+
+
+@pytest.mark.parametrize("fuse", ["true", "false"])
+def test_static_bodies_are_fused(fuse):
+    check(
+        f"""<mujoco><compiler fusestatic="{fuse}"/><worldbody>{FUSED}</worldbody>
+        <sensor><framepos objtype="body" objname="kept"/></sensor></mujoco>"""
+    )
+
+
+def test_visual_geoms_are_discarded():
+    check(
+        """<mujoco><compiler discardvisual="true"/><asset><texture name="t" type="2d" builtin="flat" width="4" height="4"/>
+        <material name="m" texture="t"/></asset><worldbody><body><freejoint/><geom size=".1" contype="0" conaffinity="0"/>
+        <geom size=".2" material="m"/><geom name="seen" size=".3" contype="0" conaffinity="0"/></body></worldbody>
+        <sensor><framepos objtype="geom" objname="seen"/></sensor></mujoco>"""
+    )
+
+
+def test_sleep_policies():
+    check(
+        """<mujoco><worldbody><body sleep="never"><freejoint/><geom size=".1"/></body>
+        <body sleep="allowed"><joint/><geom size=".1"/></body><body><joint name="j"/><geom size=".1"/></body>
+        <body><joint/><geom size=".1"/></body></worldbody><actuator><motor joint="j"/></actuator></mujoco>"""
+    )
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_chains_and_trees(count):
+    chain = '<body pos=".1 .2 .3" euler="10 20 30"><joint axis="1 2 0"/><geom type="capsule" size=".05 .2"/>' * 5
+    check(f"<mujoco><worldbody>{(chain + '</body>' * 5) * count}</worldbody></mujoco>")
