@@ -34,7 +34,7 @@ def test_engines_run_the_same_work(tmp_path):
         if name != "mujoco":
             # smooth and in float64: only rounding separates the engines
             assert measured["qpos_difference"] < 1e-9
-            assert min(measured["compile_s"]) > 0
+            assert measured["compile_s"] > 0
     assert result["jaxsim"]["gradient"]["finite"]
     assert result["jaxsim"]["gradient"]["gradient_bytes"] > 0
     report = {
