@@ -1,0 +1,146 @@
+"""Derivatives of contacts with respect to geom poses, on the manifold of poses, in both modes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+from jaxsim.collision import collision
+from jaxsim.math import quaternion
+from jaxsim.model import Model
+from tests.collision import oracle
+
+COSTLY = [("capsule", "box"), ("box", "box")]
+CASES = [pytest.param(*p, marks=[pytest.mark.slow] if p in COSTLY else []) for p in oracle.PAIRS]
+
+
+def _contacts(model: Model, xpos: jax.Array, xmat: jax.Array, motion: jax.Array) -> jax.Array:
+    """Distance, position and frame (nslot, 13, W) after moving geoms by `motion` (ngeom, 6, W): shift, then turn."""
+    angle = motion[:, 3:]
+    rotation = quaternion.to_matrix(quaternion.exponential(angle))
+    moved = jnp.stack(
+        [
+            jnp.stack([sum(rotation[:, i, k] * xmat[:, k, j] for k in range(3)) for j in range(3)], axis=1)
+            for i in range(3)
+        ],
+        axis=1,
+    )
+    data = oracle.native_data(model, xpos, xmat).replace(geom_xpos=xpos + motion[:, :3], geom_xmat=moved)
+    contact = collision(model, data).contact
+    frame = contact.frame.reshape(contact.frame.shape[0], 9, -1)
+    return jnp.concatenate([contact.dist[:, None], contact.pos, frame], axis=1)
+
+
+@functools.lru_cache
+def _derivatives(first: str, second: str) -> tuple[mujoco.MjModel, Model, Callable[..., tuple[jax.Array, ...]]]:
+    mj_model = oracle.two_geoms(first, second, 'margin=".05"')
+    model = oracle.native_model(mj_model)
+
+    @jax.jit
+    def both(xpos: jax.Array, xmat: jax.Array, tangent: jax.Array, weight: jax.Array) -> tuple[jax.Array, ...]:
+        f = functools.partial(_contacts, model, xpos, xmat)
+        rest = jnp.zeros_like(tangent)
+        value, pushed = jax.jvp(f, (rest,), (tangent,))
+        (pulled,) = jax.vjp(f, rest)[1](weight)
+        step = 1e-6
+        slope = (f(step * tangent) - f(-step * tangent)) / (2 * step)
+        return value, pushed, pulled, slope
+
+    return mj_model, model, both
+
+
+def _evaluate(first: str, second: str, qpos: np.ndarray, tangent: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Value, jvp, vjp and central difference in one direction (ngeom, 6), and which slots are in use."""
+    mj_model, model, both = _derivatives(first, second)
+    xpos, xmat, _ = oracle.detect(mj_model, qpos)
+    contact = oracle.run(model, oracle.native_data(model, xpos, xmat)).contact
+    used = np.asarray(contact.geom)[:, 0] >= 0
+    weight = np.random.default_rng(0).normal(size=(len(used), 13, len(qpos))) * used[:, None]
+    full = jnp.asarray(np.broadcast_to(tangent[..., None], (*tangent.shape, len(qpos))))
+    value, pushed, pulled, slope = both(jnp.asarray(xpos), jnp.asarray(xmat), full, jnp.asarray(weight))
+    # the two modes are each other's transpose
+    inner = np.sum(np.asarray(pushed) * weight, axis=(0, 1))
+    np.testing.assert_allclose(np.sum(np.asarray(pulled) * full, axis=(0, 1)), inner, atol=1e-9 * (1 + abs(inner).max()))
+    assert np.all(np.isfinite(pushed))
+    assert np.all(np.isfinite(pulled))
+    return np.asarray(value), np.asarray(pushed), np.asarray(slope), used
+
+
+def _directions(rng: np.random.Generator, count: int) -> list[np.ndarray]:
+    return [rng.normal(size=(2, 6)) for _ in range(count)]
+
+
+@pytest.mark.parametrize(("first", "second"), CASES)
+def test_random_poses(first: str, second: str) -> None:
+    rng = np.random.default_rng(20)
+    mj_model = _derivatives(first, second)[0]
+    qpos = oracle.random_qpos(mj_model, 64, rng, 0.3)
+    for tangent in _directions(rng, 4):
+        _, pushed, slope, used = _evaluate(first, second, qpos, tangent)
+        error = np.abs(pushed - slope).max(1)[used]
+        assert used.sum() > 20
+        # differences: truncation h^2 times third derivatives that grow as the centres approach each other
+        assert np.quantile(error, 0.95) < 1e-6
+        assert error.max() < 1e-3
+
+
+def _pose(*numbers: float) -> np.ndarray:
+    return np.array([[0, 0, 0, 1.0, 0, 0, 0, *numbers]])
+
+
+DEGENERATE = {
+    "coincident spheres": ("sphere", "sphere", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "exact touch": ("sphere", "sphere", _pose(0.6, 0, 0, 1, 0, 0, 0)),
+    "sphere on the axis of a capsule": ("sphere", "capsule", _pose(0, 0, 0.1, 1, 0, 0, 0)),
+    "sphere at the centre of a box": ("sphere", "box", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "sphere centre on a face": ("sphere", "box", _pose(-0.3, 0, 0, 1, 0, 0, 0)),
+    "sphere touching a face": ("sphere", "box", _pose(-0.6, 0, 0, 1, 0, 0, 0)),
+    "sphere above an edge": ("sphere", "box", _pose(-0.4, -0.3, 0, 1, 0, 0, 0)),
+    "parallel capsules": ("capsule", "capsule", _pose(0.35, 0, 0.1, 1, 0, 0, 0)),
+    "coincident capsules": ("capsule", "capsule", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "capsules in line": ("capsule", "capsule", _pose(0, 0, 1.2, 1, 0, 0, 0)),
+    "crossed capsules with axes that meet": ("capsule", "capsule", _pose(0, 0, 0, 0.8, 0.6, 0, 0)),
+    "upright capsule on a plane": ("plane", "capsule", np.array([[0.1, 0.2, 0.6, 1.0, 0, 0, 0]])),
+    "flat box on a plane": ("plane", "box", np.array([[0.1, 0.2, 0.45, 1.0, 0, 0, 0]])),
+    "capsule along a box": ("capsule", "box", _pose(0, 0.35, 0, 1, 0, 0, 0)),
+    "capsule at the centre of a box": ("capsule", "box", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "stacked boxes": ("box", "box", _pose(0, 0, 0.8, 1, 0, 0, 0)),
+    "coincident boxes": ("box", "box", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "crossed box edges": ("box", "box", _pose(0.4, 0.4, 0, 0.7, 0.7, 0.1, 0.1)),
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (c[:2] in COSTLY)) for n, c in DEGENERATE.items()])
+def test_degenerate_states_are_finite(name: str) -> None:
+    """Finite in both modes, and of the size of the motion: nothing is divided by a vanishing length."""
+    first, second, qpos = DEGENERATE[name]
+    if first == "plane":
+        qpos = qpos[:, -7:]
+    for tangent in _directions(np.random.default_rng(21), 3):
+        value, pushed, _, used = _evaluate(first, second, qpos, tangent)
+        assert used.any()
+        assert np.all(np.isfinite(value))
+        # distances move no faster than the surfaces do
+        assert np.abs(pushed[:, 0][used]).max() < 2 * np.abs(tangent).sum()
+
+
+def test_resting_contact_is_exact() -> None:
+    """Sinking into the plane, the flat box and the sphere move by their own depth."""
+    for kind, height in (("sphere", 0.25), ("box", 0.38), ("capsule", 0.55)):
+        xml = f"<mujoco><worldbody><geom {oracle.SHAPES['plane']}/><body><freejoint/><geom {oracle.SHAPES[kind]}/>"
+        mj_model = mujoco.MjModel.from_xml_string(xml + "</body></worldbody></mujoco>")
+        model = oracle.native_model(mj_model)
+        xpos, xmat, _ = oracle.detect(mj_model, np.array([[0, 0, height, 1.0, 0, 0, 0]]))
+        tangent = np.zeros((2, 6, 1))
+        tangent[1, 2] = 1
+        f = functools.partial(_contacts, model, jnp.asarray(xpos), jnp.asarray(xmat))
+        _, pushed = jax.jvp(f, (jnp.zeros((2, 6, 1)),), (jnp.asarray(tangent),))
+        used = np.asarray(f(jnp.zeros((2, 6, 1))))[:, 0] < 0
+        np.testing.assert_allclose(np.asarray(pushed)[:, 0][used], 1, atol=1e-14)
+        np.testing.assert_allclose(np.asarray(pushed)[:, 3][used], 0.5, atol=1e-14)
