@@ -17,8 +17,8 @@ from jax import Array
 
 from jaxsim.collision.box_face import clip_to_rectangle
 from jaxsim.collision.points import Points, Shape
-from jaxsim.math.stage import stage
 from jaxsim.collision.vec import TINY, Frame, Vec
+from jaxsim.math.stage import stage
 
 __all__ = ["box_box"]
 
@@ -33,8 +33,13 @@ _FACE_BONUS = 0.05
 
 
 class _Rounding(NamedTuple):
-    """Scales of rounding errors: separation relative to size, squared sine of parallel edges, component of a unit
-    axis that has no sign."""
+    """Scales of rounding errors.
+
+    Attributes:
+      separation: of a separation, relative to the boxes' sizes.
+      parallel: squared sine of the angle of edges that count as parallel.
+      sign: component of a unit vector that has no sign.
+    """
 
     separation: float
     parallel: float
@@ -160,7 +165,10 @@ def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Shape, box2: Shape) -
         u, v = (jnp.where(c >= 0, 1.0, -1.0).astype(c.dtype) for c in (one, two))
         loose1 = jnp.abs(one) < tiny
         loose2 = (jnp.abs(two) < tiny) & ~loose1
-        return [(u, v, jnp.ones_like(loose1)), (jnp.where(loose1, -u, u), jnp.where(loose2, -v, v), loose1 | loose2)]
+        return [
+            (u, v, jnp.ones_like(loose1)),
+            (jnp.where(loose1, -u, u), jnp.where(loose2, -v, v), loose1 | loose2),
+        ]
 
     nearest = jnp.full(p.x.shape, jnp.inf, p.x.dtype)
     w1 = w2 = p
@@ -213,9 +221,7 @@ def _face_contact(
     rows = _cycle_rows(rinc, side)  # pyright: ignore
     centre = _cycle(p21.where(first, p12), side)
     half = _cycle(box1.size.where(first, box2.size), side)
-    axes = _cycle_rows(
-        Frame(*(u.where(first, v) for u, v in zip(box1.axes, box2.axes, strict=True))), side
-    )
+    axes = _cycle_rows(Frame(*(u.where(first, v) for u, v in zip(box1.axes, box2.axes, strict=True))), side)
     inc = box2.size.where(first, box1.size)
     up = jnp.where(centre.z >= 0, 1.0, -1.0).astype(centre.z.dtype)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.math.stage import stage
 from jaxsim.collision.vec import Vec
+from jaxsim.math.stage import stage
 
 __all__ = ["clip_to_rectangle"]
 
@@ -85,9 +85,12 @@ def _distinct(points: Vec, valid: Array, square: Array) -> Array:
     n = valid.shape[-2]
     keep = valid
     for shift in range(1, n):
-        later, earlier = (points.x[..., shift:, :], points.y[..., shift:, :]), (
-            points.x[..., : n - shift, :],
-            points.y[..., : n - shift, :],
+        later, earlier = (
+            (points.x[..., shift:, :], points.y[..., shift:, :]),
+            (
+                points.x[..., : n - shift, :],
+                points.y[..., : n - shift, :],
+            ),
         )
         dx, dy = later[0] - earlier[0], later[1] - earlier[1]
         double = (dx * dx + dy * dy < square) & valid[..., : n - shift, :]

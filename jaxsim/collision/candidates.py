@@ -13,7 +13,11 @@ from jaxsim.pytree import Static
 
 __all__ = ["Candidates", "candidates", "find_candidates", "geom_name"]
 
-_NEVER = ((GeomType.PLANE, GeomType.PLANE), (GeomType.PLANE, GeomType.HFIELD), (GeomType.HFIELD, GeomType.HFIELD))
+_NEVER = (
+    (GeomType.PLANE, GeomType.PLANE),
+    (GeomType.PLANE, GeomType.HFIELD),
+    (GeomType.HFIELD, GeomType.HFIELD),
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ from jax import Array, lax
 
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.primitives import sphere_point_box
-from jaxsim.math.stage import stage
 from jaxsim.collision.vec import TINY, Vec, safe_divide
+from jaxsim.math.stage import stage
 
 __all__ = ["capsule_box"]
 
@@ -81,7 +81,9 @@ def _nearest_face(p: Vec, h: Vec, s: Vec, best: _Nearest) -> _Nearest:
         face = jnp.where(outside[2], 2, jnp.where(outside[1], 1, jnp.where(outside[0], 0, -1)))
         square = excess.dot(excess)
         at = jnp.full_like(square, t)
-        found = _Nearest(square, at, jnp.full_like(face, -1), face, jnp.zeros_like(face), jnp.zeros_like(square))
+        found = _Nearest(
+            square, at, jnp.full_like(face, -1), face, jnp.zeros_like(face), jnp.zeros_like(square)
+        )
         best = best.unless((count <= 1) & (square < best.square), found)
     return best
 

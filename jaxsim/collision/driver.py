@@ -14,10 +14,10 @@ from jaxsim.collision.parameters import Parameters, pair_parameters, take
 from jaxsim.collision.points import Shape
 from jaxsim.collision.select import pick_active
 from jaxsim.collision.slots import Batch, ContactGroup, SlotLayout, slot_layout
-from jaxsim.math.stage import stage
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.data import Contact, Data
 from jaxsim.enums import GeomType
+from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.results import Warning
 
@@ -74,9 +74,7 @@ def collision(model: Model, data: Data) -> Data:
     return data.replace(contact=contact, ncon=ncon, warning=warning)
 
 
-def _collide(
-    model: Model, data: Data, pairs: Candidates, batch: Batch, reach: Array
-) -> tuple[_Found, Array]:
+def _collide(model: Model, data: Data, pairs: Candidates, batch: Batch, reach: Array) -> tuple[_Found, Array]:
     """All points of a batch, flattened pair by pair, and whether the broad phase dropped pairs."""
     npoint = batch.collider.points
     if batch.budget is None:
@@ -87,7 +85,9 @@ def _collide(
     else:
         rows, picked, dropped = _broad(model, data, pairs, batch, reach)
         owner = jnp.asarray(batch.pairs, jnp.int32)[rows]
-        shapes = [_picked_shape(model, data, jnp.asarray(g, jnp.int32)[owner]) for g in (pairs.geom1, pairs.geom2)]
+        shapes = [
+            _picked_shape(model, data, jnp.asarray(g, jnp.int32)[owner]) for g in (pairs.geom1, pairs.geom2)
+        ]
         points = batch.collider.function(*shapes, _at(reach, owner))
         owner = jnp.repeat(owner, npoint, axis=0)
 
@@ -126,7 +126,9 @@ def _picked_shape(model: Model, data: Data, geoms: Array) -> Shape:
     pose = jnp.concatenate([data.geom_xpos, data.geom_xmat.reshape(len(model.geom_type), 9, -1)], axis=1)
     pose = _at(pose, geoms)
     size = _at(model.geom_size, geoms)
-    return Shape(Vec.split(pose[:, :3]), Frame.split(pose[:, 3:].reshape(len(geoms), 3, 3, -1)), Vec.split(size))
+    return Shape(
+        Vec.split(pose[:, :3]), Frame.split(pose[:, 3:].reshape(len(geoms), 3, 3, -1)), Vec.split(size)
+    )
 
 
 def _at(table: Array, rows: Array) -> Array:
@@ -162,7 +164,9 @@ def _fill(
         return _Slots(points, own, _detected(points, own)), jnp.zeros(1, bool)
 
     fixed = isinstance(points.pair, np.ndarray)
-    limit, margin = (take(a, points.pair) if fixed else _at(a, points.pair) for a in (reach, parameters.margin))
+    limit, margin = (
+        take(a, points.pair) if fixed else _at(a, points.pair) for a in (reach, parameters.margin)
+    )
     active = points.dist <= limit
     if points.valid is not None:
         active = active & points.valid
@@ -206,7 +210,8 @@ def _slice(points: _Found, first: int, last: int) -> _Found:
 
     valid = None if points.valid is None else points.valid[first:last]
     pos, normal = cut(points.pos), cut(points.normal)
-    assert pos is not None and normal is not None
+    assert pos is not None
+    assert normal is not None
     return _Found(points.dist[first:last], pos, normal, cut(points.tangent), valid, points.pair[first:last])
 
 
@@ -234,7 +239,12 @@ def _join(parts: list[_Found]) -> _Found:
     else:
         pair = rows([jnp.asarray(o[:, None] if o.ndim == 1 else o, jnp.int32) for o in owners])
     return _Found(
-        rows([p.dist for p in parts]), vecs([p.pos for p in parts]), vecs([p.normal for p in parts]), tangent, valid, pair
+        rows([p.dist for p in parts]),
+        vecs([p.pos for p in parts]),
+        vecs([p.normal for p in parts]),
+        tangent,
+        valid,
+        pair,
     )
 
 

@@ -139,7 +139,9 @@ def _override(model: Model, p: Parameters) -> Parameters:
             return jnp.broadcast_to(a, (n, *a.shape))
 
         solref = spread(opt.o_solref)
-        p = Parameters(spread(opt.o_margin), p.gap, spread(opt.o_friction), solref, solref, spread(opt.o_solimp))
+        p = Parameters(
+            spread(opt.o_margin), p.gap, spread(opt.o_friction), solref, solref, spread(opt.o_solimp)
+        )
     return p._replace(friction=jnp.maximum(p.friction, MINIMUM_FRICTION))
 
 

@@ -36,7 +36,10 @@ class Points(NamedTuple):
 
 def stack_points(points: list[Points]) -> Points:
     """Joins single points, components (npair, W), on the point axis; `valid` is either in all or in none."""
-    stacked = [jnp.stack(jnp.broadcast_arrays(*parts), axis=-2) for parts in zip(*(_flat(p) for p in points), strict=True)]
+    stacked = [
+        jnp.stack(jnp.broadcast_arrays(*parts), axis=-2)
+        for parts in zip(*(_flat(p) for p in points), strict=True)
+    ]
     first = points[0]
     rest = stacked[7:]
     tangent = Vec(*rest[:3]) if first.tangent is not None else None

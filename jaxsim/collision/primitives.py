@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.collision.points import Points, Shape, stack_points
-from jaxsim.math.stage import stage
 from jaxsim.collision.vec import TINY, Vec, fallback_unit, unit
+from jaxsim.math.stage import stage
 
 __all__ = [
     "PARALLEL",

@@ -26,9 +26,7 @@ def pick_active(key: Array, active: Array, *, slots: int) -> tuple[Array, Array,
     n = active.shape[0]
     overflow = jnp.sum(active, axis=0, dtype=jnp.int32) > slots
     if slots < n:
-        active = lax.cond(
-            jnp.any(overflow), lambda a, k: _least(k, a, slots), lambda a, k: a, active, key
-        )
+        active = lax.cond(jnp.any(overflow), lambda a, k: _least(k, a, slots), lambda a, k: a, active, key)
     rank = jnp.cumsum(active, axis=0, dtype=jnp.int32)
     want = jnp.arange(1, slots + 1, dtype=jnp.int32)[:, None]
     filled = rank[-1] >= want

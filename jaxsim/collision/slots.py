@@ -18,7 +18,15 @@ from jaxsim.enums import DisableBit, GeomType
 from jaxsim.model import Model
 from jaxsim.pytree import Static
 
-__all__ = ["Batch", "ContactGroup", "SlotLayout", "contact_groups", "slot_count", "slot_layout", "unsupported_pairs"]
+__all__ = [
+    "Batch",
+    "ContactGroup",
+    "SlotLayout",
+    "contact_groups",
+    "slot_count",
+    "slot_layout",
+    "unsupported_pairs",
+]
 
 _STATIC_LIMIT = 64
 """Candidate points up to which all of them get slots of their own: a larger limit trades rows for gathers."""

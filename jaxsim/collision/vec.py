@@ -51,9 +51,7 @@ class Vec(NamedTuple):
 
     def cross(self, b: Vec) -> Vec:
         """Vector product."""
-        return Vec(
-            self.y * b.z - self.z * b.y, self.z * b.x - self.x * b.z, self.x * b.y - self.y * b.x
-        )
+        return Vec(self.y * b.z - self.z * b.y, self.z * b.x - self.x * b.z, self.x * b.y - self.y * b.x)
 
     def where(self, condition: Array, other: Vec) -> Vec:
         """This vector where `condition`, `other` elsewhere."""
@@ -90,9 +88,7 @@ class Frame(NamedTuple):
 
     def pick(self, index: Array) -> Vec:
         """Axis number `index`, an integer array."""
-        return Vec(
-            *(Vec(a, b, c).pick(index) for a, b, c in zip(self.x, self.y, self.z, strict=True))
-        )
+        return Vec(*(Vec(a, b, c).pick(index) for a, b, c in zip(self.x, self.y, self.z, strict=True)))
 
 
 def unit(v: Vec, fallback: Vec) -> tuple[Vec, Array]:
@@ -115,6 +111,6 @@ def fallback_unit(v: Vec) -> Vec:
 
 
 def safe_divide(a: Array, b: Array, default: float | Array) -> Array:
-    """a / b, or `default` where b is zero."""
+    """The quotient a / b, or `default` where b is zero."""
     zero = b == 0
     return jnp.where(zero, default, a / jnp.where(zero, 1.0, b))

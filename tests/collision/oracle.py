@@ -78,7 +78,18 @@ def detect(mj_model: mujoco.MjModel, qpos: np.ndarray) -> tuple[np.ndarray, np.n
         xpos.append(mj_data.geom_xpos.copy())
         xmat.append(mj_data.geom_xmat.reshape(-1, 3, 3).copy())
         rows = [
-            [*c.geom, c.dim, c.dist, c.includemargin, *c.pos, *c.frame, *c.friction, *c.solref, *c.solreffriction, *c.solimp]
+            [
+                *c.geom,
+                c.dim,
+                c.dist,
+                c.includemargin,
+                *c.pos,
+                *c.frame,
+                *c.friction,
+                *c.solref,
+                *c.solreffriction,
+                *c.solimp,
+            ]
             for c in mj_data.contact
         ]
         contacts.append(np.array(rows) if rows else np.zeros((0, 31)))
@@ -88,7 +99,18 @@ def detect(mj_model: mujoco.MjModel, qpos: np.ndarray) -> tuple[np.ndarray, np.n
 def ours(data: Data) -> list[np.ndarray]:
     """Our contacts in use, as `detect` lists them."""
     c = data.contact
-    fields = [c.geom, c.dim, c.dist, c.includemargin, c.pos, c.frame, c.friction, c.solref, c.solreffriction, c.solimp]
+    fields = [
+        c.geom,
+        c.dim,
+        c.dist,
+        c.includemargin,
+        c.pos,
+        c.frame,
+        c.friction,
+        c.solref,
+        c.solreffriction,
+        c.solimp,
+    ]
     width = data.geom_xpos.shape[-1]
     if not len(c.dist):
         return [np.zeros((0, 31))] * width

@@ -38,12 +38,16 @@ def _contacts(model: Model, xpos: jax.Array, xmat: jax.Array, motion: jax.Array)
 
 
 @functools.lru_cache
-def _derivatives(first: str, second: str) -> tuple[mujoco.MjModel, Model, Callable[..., tuple[jax.Array, ...]]]:
+def _derivatives(
+    first: str, second: str
+) -> tuple[mujoco.MjModel, Model, Callable[..., tuple[jax.Array, ...]]]:
     mj_model = oracle.two_geoms(first, second, 'margin=".05"')
     model = oracle.native_model(mj_model)
 
     @jax.jit
-    def both(xpos: jax.Array, xmat: jax.Array, tangent: jax.Array, weight: jax.Array) -> tuple[jax.Array, ...]:
+    def both(
+        xpos: jax.Array, xmat: jax.Array, tangent: jax.Array, weight: jax.Array
+    ) -> tuple[jax.Array, ...]:
         f = functools.partial(_contacts, model, xpos, xmat)
         rest = jnp.zeros_like(tangent)
         value, pushed = jax.jvp(f, (rest,), (tangent,))
@@ -66,7 +70,9 @@ def _evaluate(first: str, second: str, qpos: np.ndarray, tangent: np.ndarray) ->
     value, pushed, pulled, slope = both(jnp.asarray(xpos), jnp.asarray(xmat), full, jnp.asarray(weight))
     # the two modes are each other's transpose
     inner = np.sum(np.asarray(pushed) * weight, axis=(0, 1))
-    np.testing.assert_allclose(np.sum(np.asarray(pulled) * full, axis=(0, 1)), inner, atol=1e-9 * (1 + abs(inner).max()))
+    np.testing.assert_allclose(
+        np.sum(np.asarray(pulled) * full, axis=(0, 1)), inner, atol=1e-9 * (1 + abs(inner).max())
+    )
     assert np.all(np.isfinite(pushed))
     assert np.all(np.isfinite(pulled))
     return np.asarray(value), np.asarray(pushed), np.asarray(slope), used
@@ -116,7 +122,9 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (c[:2] in COSTLY)) for n, c in DEGENERATE.items()])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (c[:2] in COSTLY)) for n, c in DEGENERATE.items()]
+)
 def test_degenerate_states_are_finite(name: str) -> None:
     """Finite in both modes, and of the size of the motion: nothing is divided by a vanishing length."""
     first, second, qpos = DEGENERATE[name]

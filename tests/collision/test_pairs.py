@@ -35,8 +35,12 @@ def test_boxes_on_lattice() -> None:
     """Boxes whose faces and edges coincide exactly, where features tie."""
     mj_model = oracle.two_geoms("box", "box")
     half = np.sqrt(0.5)
-    turns = np.array([[1, 0, 0, 0], [half, half, 0, 0], [half, 0, half, 0], [half, 0, 0, half], [0.5, 0.5, 0.5, 0.5]])
-    shifts = np.array([[0, 0, 0.8], [0.6, 0, 0], [0.3, 0.2, 0.75], [0.1, 0.39, 0], [0.1, 0.1, 0.79], [0.65, 0, 0]])
+    turns = np.array(
+        [[1, 0, 0, 0], [half, half, 0, 0], [half, 0, half, 0], [half, 0, 0, half], [0.5, 0.5, 0.5, 0.5]]
+    )
+    shifts = np.array(
+        [[0, 0, 0.8], [0.6, 0, 0], [0.3, 0.2, 0.75], [0.1, 0.39, 0], [0.1, 0.1, 0.79], [0.65, 0, 0]]
+    )
     qpos = np.zeros((len(turns) * len(shifts), 14))
     qpos[:, 3] = 1
     qpos[:, 7:10] = np.repeat(shifts, len(turns), axis=0)
@@ -50,7 +54,14 @@ def test_capsule_on_box() -> None:
     half = np.sqrt(0.5)
     qpos = np.zeros((6, 14))
     qpos[:, :3] = [[0, 0, 0.6], [0.2, 0.1, 0.59], [0.45, 0, 0], [0.1, 0.39, 0.1], [0.5, 0, 0.1], [0, 0, 0.79]]
-    qpos[:, 3:7] = [[half, 0, half, 0], [half, 0, half, 0], [half, half, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]
+    qpos[:, 3:7] = [
+        [half, 0, half, 0],
+        [half, 0, half, 0],
+        [half, half, 0, 0],
+        [1, 0, 0, 0],
+        [1, 0, 0, 0],
+        [1, 0, 0, 0],
+    ]
     qpos[:, 10] = 1
     oracle.check(mj_model, qpos, 1e-9)
 

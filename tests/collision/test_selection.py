@@ -22,7 +22,8 @@ def _heap(count: int, extra: str = "") -> mujoco.MjModel:
     kinds = ["sphere", "capsule", "box"]
     shapes = {"sphere": 'size=".1"', "capsule": 'size=".07 .1"', "box": 'size=".08 .1 .09"'}
     bodies = "".join(
-        f'<body><freejoint/><geom type="{kinds[i % 3]}" {shapes[kinds[i % 3]]} {extra}/></body>' for i in range(count)
+        f'<body><freejoint/><geom type="{kinds[i % 3]}" {shapes[kinds[i % 3]]} {extra}/></body>'
+        for i in range(count)
     )
     return mujoco.MjModel.from_xml_string(
         f'<mujoco><worldbody><geom type="plane" size="9 9 9" condim="1"/>{bodies}</worldbody></mujoco>'
@@ -87,7 +88,9 @@ def test_worlds_do_not_see_each_other() -> None:
     order = np.random.default_rng(12).permutation(20)
     shuffled = oracle.run(model, oracle.native_data(model, xpos[..., order], xmat[..., order]))
     for a, b in zip(jax.tree.leaves(together.contact), jax.tree.leaves(shuffled.contact), strict=True):
-        np.testing.assert_array_equal(np.asarray(a)[..., order] if a.shape[-1] > 1 else np.asarray(a), np.asarray(b))
+        np.testing.assert_array_equal(
+            np.asarray(a)[..., order] if a.shape[-1] > 1 else np.asarray(a), np.asarray(b)
+        )
 
 
 def test_parameters_by_world() -> None:
