@@ -18,7 +18,7 @@ from jaxsim.collision.driver import collision
 from jaxsim.data import STATE_FIELDS, Data, blank
 from jaxsim.enums import DisableBit, EnableBit, IntegratorType
 from jaxsim.model import Model
-from jaxsim.pipeline.acceleration import factor_m, fwd_acceleration
+from jaxsim.pipeline.acceleration import fwd_acceleration
 from jaxsim.pipeline.actuation import fwd_actuation
 from jaxsim.pipeline.energy import energy
 from jaxsim.pipeline.inertia import com_pos, crb
@@ -47,7 +47,7 @@ RK4_WEIGHT = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
 
 def fwd_position(model: Model, data: Data) -> Data:
     """Everything that depends on position alone."""
-    for stage in (kinematics, com_pos, camlight, tendon, crb, factor_m, transmission, collision):
+    for stage in (kinematics, com_pos, camlight, tendon, crb, transmission, collision):
         data = stage(model, data)
     return data
 

@@ -109,6 +109,5 @@ def euler(model: Model, data: Data) -> Data:
         rows, cols = m_entries(model.static)
         slope = model.opt.timestep * damping_slope(model, data)
         damped = data.M + add_rows(slope, np.flatnonzero(rows == cols), len(rows))
-        factor = linalg.factor_tree(structure, damped)
-        qacc = linalg.solve_tree(structure, factor, data.qfrc_smooth + data.qfrc_constraint)
+        qacc = linalg.solve_tree(structure, damped, data.qfrc_smooth + data.qfrc_constraint)
     return advance(model, data, data.act_dot, qacc)

@@ -16,7 +16,6 @@ class Work(Record):
     """Intermediate results of one forward pass, native layout (worlds `W` on the last axis)."""
 
     crb: Array | None = leaf("nbody 10", "composite inertia about the root's subtree_com", default=None)
-    factor: Any = leaf("", "factorisation of M: an operand of solver.linalg", default=None)
     ten_J: Array | None = leaf("ntendon nv", "tendon Jacobian", default=None)
     actuator_moment: Array | None = leaf("nout nv", "actuator moment arms", default=None)
     rows: Any = leaf("", "constraint rows, solver.rows.Rows", default=None)

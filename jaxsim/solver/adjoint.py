@@ -39,4 +39,4 @@ def _optimum_jvp(
 
     _, change = jax.jvp(imbalance, (problem,), (tangents[0],))
     H = hessian(layout, problem, residuals(problem.rows, x))
-    return x, -linalg.solve_tree(layout.hessian, linalg.factor_tree(layout.hessian, H), change)
+    return x, -linalg.solve_tree(layout.hessian, H, change)

@@ -1,37 +1,31 @@
-"""Factorisation and solution of many small symmetric positive definite systems, worlds on the last axis.
+"""Solution of many small symmetric positive definite systems with the sparsity of a tree, worlds on the last axis.
 
-Both the dense and the tree-structured matrices are factorised as A = L^T L from the last row upwards. Row i of L has
-entries only at the ancestors of i, and at i itself; a dense matrix is the tree in which every row descends from the one
-before. There is no fill-in (Featherstone, Rigid Body Dynamics Algorithms, section 6.5).
+A = L^T L is factorised from the leaves to the root; row i of L has entries only at the ancestors of i and at i, so there
+is no fill-in (Featherstone, Rigid Body Dynamics Algorithms, section 6.5). A dense matrix is the tree in which every row
+descends from the one before. Consecutive rows of one branch are eliminated together, as a block: few large kernels
+instead of many small ones, and short programs to compile. The right-hand side takes part as one more column.
 
-Derivatives are those of the linear system: one more solve with the same factor, in forward and in reverse mode.
+Measured on two CPU cores (float32, 1024 worlds, the humanoid's 27 dofs): 0.4 us a world, 120 kernels; row by row with
+every contraction unrolled 2300 operations in the largest kernel and ten times the compile time.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.pytree import Record, leaf, record
+from jaxsim.math.rows import take
+from jaxsim.math.stage import stage
 
-__all__ = [
-    "SpdFactor",
-    "TreeFactor",
-    "TreeStructure",
-    "dense_from_tree",
-    "factor_spd",
-    "factor_tree",
-    "mul_tree",
-    "solve_spd",
-    "solve_tree",
-    "tree_structure",
-]
+__all__ = ["TreeStructure", "mul_tree", "solve_tree", "tree_structure"]
+
+BLOCK = 6
+"""Most rows eliminated together."""
 
 
 class TreeStructure:
@@ -87,88 +81,6 @@ def tree_structure(dof_parentid: Any) -> TreeStructure:
     return _structure(tuple(int(p) for p in dof_parentid))
 
 
-def _chain(n: int) -> TreeStructure:
-    return _structure(tuple(range(-1, n - 1)))
-
-
-@record
-class TreeFactor(Record):
-    """Factor of a tree-structured matrix."""
-
-    matrix: Array = leaf("nM", "the matrix; its derivatives enter here")
-    rows: tuple[Array, ...] = leaf("", "rows of L without the diagonal, then 1 / diagonal, as (length, W)")
-
-
-@record
-class SpdFactor(Record):
-    """Factor of a dense matrix."""
-
-    matrix: Array = leaf("n n", "the matrix; its derivatives enter here")
-    rows: tuple[Array, ...] = leaf("", "rows of L without the diagonal, then 1 / diagonal, as (length, W)")
-
-
-def _factor(structure: TreeStructure, row: Callable[[int], Array]) -> tuple[Array, ...]:
-    """Rows of L, the diagonal inverted; `row(i)` is the stored row i of the matrix, (len(path), W)."""
-    out: list[Any] = [None] * structure.n
-    for i in range(structure.n - 1, -1, -1):
-        r = row(i)
-        d = r.shape[0]
-        for k in structure.descendants[i]:
-            r = r - out[k][:d] * out[k][d - 1]
-        r = lax.optimization_barrier(r)
-        inverse = lax.rsqrt(r[-1:])
-        out[i] = lax.optimization_barrier(jnp.concatenate([r[:-1] * inverse, inverse]) if d > 1 else inverse)
-    return tuple(out)
-
-
-def _solve(structure: TreeStructure, rows: tuple[Array, ...], b: Array) -> Array:
-    """Solves L^T L x = b for b (n, ..., W), W the common width."""
-    n = structure.n
-    inverse = [r[-1] for r in rows]
-    y: list[Any] = [None] * n
-    for i in range(n - 1, -1, -1):
-        d = len(structure.paths[i])
-        acc = b[i]
-        for k in structure.descendants[i]:
-            acc = acc - rows[k][d - 1] * y[k]
-        y[i] = lax.optimization_barrier(acc * inverse[i])
-    x: list[Any] = [None] * n
-    for i in range(n):
-        acc = y[i]
-        for a, j in enumerate(structure.paths[i][:-1]):
-            acc = acc - rows[i][a] * x[j]
-        x[i] = lax.optimization_barrier(acc * inverse[i])
-    return jnp.stack(x)
-
-
-def _widen(width: int, b: Array) -> Array:
-    return jnp.broadcast_to(b, (*b.shape[:-1], width)) if b.shape[-1] != width else b
-
-
-def _linear_solve(structure: TreeStructure, rows: tuple[Array, ...], multiply: Callable, b: Array) -> Array:
-    width = max([b.shape[-1], *(r.shape[-1] for r in rows)]) if structure.n else b.shape[-1]
-    if structure.n == 0:
-        return b
-    rows = jax.tree.map(lax.stop_gradient, rows)
-    return lax.custom_linear_solve(
-        multiply, _widen(width, b), lambda _, r: _solve(structure, rows, r), symmetric=True
-    )
-
-
-def factor_tree(structure: TreeStructure, M: Array) -> TreeFactor:
-    """Factorises a matrix of entries between degrees of freedom and their ancestors, (nM, W)."""
-    raw = lax.stop_gradient(M)
-    o = structure.offset
-    return TreeFactor(matrix=M, rows=_factor(structure, lambda i: raw[o[i] : o[i + 1]]))
-
-
-def solve_tree(structure: TreeStructure, factor: TreeFactor, b: Array) -> Array:
-    """Solves M x = b for b (n, W) or (n, k, W)."""
-    return _linear_solve(
-        structure, factor.rows, lambda x: mul_tree(structure, lax.optimization_barrier(factor.matrix), x), b
-    )
-
-
 def mul_tree(structure: TreeStructure, M: Array, x: Array) -> Array:
     """M @ x for M (nM, W) and x (n, W) or (n, k, W)."""
     o = structure.offset
@@ -183,34 +95,161 @@ def mul_tree(structure: TreeStructure, M: Array, x: Array) -> Array:
     return jnp.stack(out)
 
 
-def dense_from_tree(structure: TreeStructure, M: Array) -> Array:
-    """The full symmetric matrix (n, n, W)."""
-    n = structure.n
-    index = np.full((n, n), structure.size)
-    index[structure.rows, structure.cols] = np.arange(structure.size)
-    index[structure.cols, structure.rows] = np.arange(structure.size)
-    padded = jnp.concatenate([M, jnp.zeros_like(M, shape=(1, M.shape[-1]))])
-    return padded[index.reshape(-1)].reshape(n, n, M.shape[-1])
+class _Block(NamedTuple):
+    """Consecutive degrees of freedom of one branch.
+
+    Attributes:
+      dofs: first and end.
+      path: their ancestors and themselves, from the root down.
+      entries: (size, len(path)) stored entries, those above the diagonal by symmetry.
+      above: the blocks that its ancestors make up, from the root down.
+      below: the blocks below it.
+    """
+
+    dofs: tuple[int, int]
+    path: tuple[int, ...]
+    entries: np.ndarray
+    above: tuple[int, ...]
+    below: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return self.dofs[1] - self.dofs[0]
 
 
-def factor_spd(A: Array) -> SpdFactor:
-    """Factorises symmetric positive definite matrices (n, n, W); only the lower triangle is read."""
-    raw = lax.stop_gradient(A)
-    return SpdFactor(matrix=A, rows=_factor(_chain(A.shape[0]), lambda i: raw[i, : i + 1]))
+@functools.lru_cache(maxsize=256)
+def _blocks(structure: TreeStructure) -> tuple[_Block, ...]:
+    """Blocks from the root to the leaves."""
+    children = np.bincount([p for p in structure.parent if p >= 0], minlength=structure.n)
+    chains: list[list[int]] = []
+    for i, p in enumerate(structure.parent):
+        if p == i - 1 and p >= 0 and children[p] == 1:
+            chains[-1].append(i)
+        else:
+            chains.append([i])
+    spans = []
+    for chain in chains:
+        pieces = -(-len(chain) // BLOCK)
+        spans += [(int(part[0]), int(part[-1]) + 1) for part in np.array_split(chain, pieces)]
+    place = {(int(i), int(j)): k for k, (i, j) in enumerate(zip(structure.rows, structure.cols, strict=True))}
+    paths = [structure.paths[end - 1] for _, end in spans]
+    blocks = []
+    for s, ((start, end), path) in enumerate(zip(spans, paths, strict=True)):
+        entries = np.array([[place[max(i, j), min(i, j)] for j in path] for i in range(start, end)])
+        above = tuple(k for k, span in enumerate(spans) if k < s and span[0] in path)
+        below = tuple(k for k, other in enumerate(paths) if k > s and start in other)
+        blocks.append(_Block((start, end), path, entries, above, below))
+    return tuple(blocks)
 
 
-def solve_spd(factor: SpdFactor, b: Array) -> Array:
-    """Solves A x = b for b (n, W) or (n, k, W)."""
-    return _linear_solve(
-        _chain(factor.matrix.shape[0]), factor.rows, lambda x: _multiply(factor.matrix, x), b
+def solve_tree(structure: TreeStructure, A: Array, b: Array) -> Array:
+    """Solves A x = b.
+
+    Derivatives are those of the linear system: one more solution in forward and in reverse mode.
+
+    Args:
+      structure: which entries of A are stored.
+      A: entries between degrees of freedom and their ancestors, (nnz, W).
+      b: right-hand side, (n, W).
+    """
+    if structure.n == 0:
+        return b
+    width = max(A.shape[-1], b.shape[-1])
+    fixed = lax.stop_gradient(A)
+    return lax.custom_linear_solve(
+        lambda x: mul_tree(structure, A, x),
+        jnp.broadcast_to(b, (structure.n, width)),
+        lambda _, r: _eliminate(structure, fixed, r),
+        symmetric=True,
     )
 
 
-def _multiply(A: Array, x: Array) -> Array:
-    n = A.shape[0]
-    lower = np.tril(np.ones((n, n), bool))[:, :, None]
-    full = lax.optimization_barrier(jnp.where(lower, A, jnp.swapaxes(A, 0, 1)))
-    out = full[:, 0].reshape((n,) + (1,) * (x.ndim - 2) + (-1,)) * x[0]
-    for j in range(1, n):
-        out = out + full[:, j].reshape((n,) + (1,) * (x.ndim - 2) + (-1,)) * x[j]
-    return out
+def _eliminate(structure: TreeStructure, A: Array, b: Array) -> Array:
+    blocks = _blocks(structure)
+    rows: list[Any] = [None] * len(blocks)
+    inverses: list[Any] = [None] * len(blocks)
+    for s in range(len(blocks) - 1, -1, -1):
+        block = blocks[s]
+        reduced = _reduce(A, b, [rows[k] for k in block.below], block=s, structure=structure)
+        inverses[s] = _invert(reduced[:, -block.size - 1 : -1])
+        rows[s] = _scale(inverses[s], reduced)
+    x: list[Any] = []
+    for s, block in enumerate(blocks):
+        x.append(_substitute(rows[s], inverses[s], [x[k] for k in block.above]))
+    return jnp.concatenate(x)
+
+
+def _widen(x: Array, width: int) -> Array:
+    return jnp.broadcast_to(x, (*x.shape[:-1], width))
+
+
+@stage
+def _reduce(A: Array, b: Array, below: list[Array], *, structure: TreeStructure, block: int) -> Array:
+    """Rows of a block, right-hand side last, after the blocks below it are eliminated: (size, path + 1, W)."""
+    this = _blocks(structure)[block]
+    width = max(A.shape[-1], b.shape[-1])
+    given = take(A, this.entries.reshape(-1)).reshape(*this.entries.shape, A.shape[-1])
+    rest = jnp.concatenate([_widen(given, width), _widen(b[slice(*this.dofs)], width)[:, None]], axis=1)
+    n = len(this.path)
+    for rows in below:
+        columns = jnp.concatenate([rows[:, :n], rows[:, -1:]], axis=1)
+        for k in range(rows.shape[0]):
+            rest = rest - rows[k, n - this.size : n][:, None] * columns[k][None]
+    return rest
+
+
+@stage
+def _invert(square: Array) -> Array:
+    """Inverse of the L with L^T L = square, (size, size, W), lower triangular."""
+    n = square.shape[0]
+    L: dict[tuple[int, int], Array] = {}
+    for i in range(n - 1, -1, -1):
+        pivot = square[i, i]
+        for k in range(i + 1, n):
+            pivot = pivot - L[k, i] * L[k, i]
+        root = lax.rsqrt(pivot)
+        L[i, i] = root
+        for j in range(i):
+            entry = square[i, j]
+            for k in range(i + 1, n):
+                entry = entry - L[k, i] * L[k, j]
+            L[i, j] = entry * root
+    Y: dict[tuple[int, int], Array] = {}
+    for j in range(n):
+        Y[j, j] = L[j, j]
+        for i in range(j + 1, n):
+            total = L[i, j] * Y[j, j]
+            for k in range(j + 1, i):
+                total = total + L[i, k] * Y[k, j]
+            Y[i, j] = -total * L[i, i]
+    zero = jnp.zeros_like(square[0, 0])
+    return jnp.stack([jnp.stack([Y.get((i, j), zero) for j in range(n)]) for i in range(n)])
+
+
+@stage
+def _scale(inverse: Array, rows: Array) -> Array:
+    """L^-T rows, (size, path + 1, W)."""
+    n = rows.shape[0]
+    total = inverse[0][:, None] * rows[0][None]
+    for k in range(1, n):
+        total = total + inverse[k][:, None] * rows[k][None]
+    return total
+
+
+@stage
+def _substitute(rows: Array, inverse: Array, above: list[Array]) -> Array:
+    """The block's unknowns, (size, W), from those above it."""
+    rest, column = rows[:, -1], 0
+    for x in above:
+        for value in x:
+            rest = rest - rows[:, column] * value
+            column += 1
+    return _multiply(inverse, rest)
+
+
+@stage
+def _multiply(matrix: Array, x: Array) -> Array:
+    total = matrix[:, 0] * x[0]
+    for k in range(1, x.shape[0]):
+        total = total + matrix[:, k] * x[k]
+    return total

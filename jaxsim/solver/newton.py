@@ -125,7 +125,7 @@ def _better(layout: RowLayout, problem: Problem, smooth: Array, guess: Array) ->
 def _newton(layout: RowLayout, problem: Problem, r: RowValues, g: Array) -> Array:
     """-H^-1 g."""
     H = hessian(layout, problem, r)
-    return -linalg.solve_tree(layout.hessian, linalg.factor_tree(layout.hessian, H), g)
+    return -linalg.solve_tree(layout.hessian, H, g)
 
 
 def _same(rows: Rows, a: RowValues, b: RowValues) -> Array:

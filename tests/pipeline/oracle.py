@@ -7,7 +7,7 @@ import numpy as np
 from jaxsim import worlds
 from jaxsim.data import blank, initial_state
 from jaxsim.interop.mujoco import put_model
-from jaxsim.pipeline.acceleration import factor_m, fwd_acceleration
+from jaxsim.pipeline.acceleration import fwd_acceleration
 from jaxsim.pipeline.actuation import fwd_actuation
 from jaxsim.pipeline.inertia import com_pos, crb
 from jaxsim.pipeline.kinematics import camlight, kinematics
@@ -22,7 +22,6 @@ STAGES = (
     camlight,
     tendon,
     crb,
-    factor_m,
     transmission,
     com_vel,
     transmission_velocity,

@@ -1,0 +1,66 @@
+"""Tree-structured systems against numpy, and their derivatives."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.test_util import check_grads
+
+from jaxsim.solver import linalg
+
+TREES = {
+    "one": (-1,),
+    "chain": tuple(range(-1, 12)),
+    "forest": (-1, 0, 1, 1, 3, 4, 2, -1, 7, 7, 8),
+    "star": (-1, 0, 0, 0, 0, 0),
+    "diagonal": (-1, -1, -1),
+}
+
+
+def system(parent: tuple[int, ...], width: int, seed: int = 0) -> tuple[linalg.TreeStructure, np.ndarray, np.ndarray]:
+    """A structure, positive definite matrices of it, (n, n, W), and right-hand sides, (n, W)."""
+    structure = linalg.tree_structure(parent)
+    rng = np.random.default_rng(seed)
+    mask = np.zeros((structure.n, structure.n))
+    mask[structure.rows, structure.cols] = 1
+    factor = (rng.standard_normal((width, structure.n, structure.n)) + 3 * np.eye(structure.n)) * mask
+    matrix = np.einsum("wki,wkj->ijw", factor, factor)
+    return structure, matrix, rng.standard_normal((structure.n, width))
+
+
+@pytest.mark.parametrize(("name", "widths"), [(name, (4, 4)) for name in TREES] + [("forest", (1, 4)), ("forest", (4, 1))])
+def test_solution(name: str, widths: tuple[int, int]) -> None:
+    structure, matrix, b = system(TREES[name], 4)
+    matrix, b = matrix[..., : widths[0]], b[..., : widths[1]]
+    entries = jnp.asarray(matrix[structure.rows, structure.cols])
+    x = linalg.solve_tree(structure, entries, jnp.asarray(b))
+    width = max(widths)
+    full = np.broadcast_to(matrix, (*matrix.shape[:2], width))
+    expected = np.linalg.solve(full.transpose(2, 0, 1), np.broadcast_to(b, (structure.n, width)).T[..., None])
+    np.testing.assert_allclose(x, expected[..., 0].T, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(linalg.mul_tree(structure, entries, x), np.broadcast_to(b, x.shape), atol=1e-10)
+
+
+def test_badly_scaled() -> None:
+    """Masses from grams to tons in one system cost no relative accuracy of the residual."""
+    structure, matrix, b = system(TREES["forest"], 2)
+    scale = np.logspace(-3, 3, structure.n)[:, None]
+    entries = jnp.asarray((matrix * scale[:, None] * scale[None])[structure.rows, structure.cols])
+    x = np.asarray(linalg.solve_tree(structure, entries, jnp.asarray(b)))
+    expected = np.linalg.solve(matrix.transpose(2, 0, 1), (b / scale).T[..., None])[..., 0].T / scale
+    np.testing.assert_allclose(x, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["chain", "forest"])
+def test_derivatives(name: str) -> None:
+    structure, matrix, b = system(TREES[name], 2)
+    entries = jnp.asarray(matrix[structure.rows, structure.cols])
+    f = jax.jit(lambda a, b: linalg.solve_tree(structure, a, b))
+    check_grads(f, (entries, jnp.asarray(b)), order=2, modes=("fwd", "rev"), atol=1e-5, rtol=1e-5)
+
+
+def test_parents_come_first() -> None:
+    with pytest.raises(ValueError, match="parent of degree of freedom 1 is 2"):
+        linalg.tree_structure((-1, 2, 0))
