@@ -182,9 +182,11 @@ def _objects(names: Names, sensor: _Sensor) -> None:
         sensor.reftype, reference = first(("body2", "body"), ("subtree2", "xbody"), ("geom2", "geom"))
         reduce = ("none", "mindist", "maxforce", "netforce").index(values["reduce"])
         sensor.intprm = (_bits(_CONTACT, values["data"], "found"), reduce, values["num"])
-        sensor.dim = values["num"] * sum(_CONTACT[word] for word in values["data"] or ("found",))
+        words = values["data"] or ("found",)
+        sensor.dim = values["num"] * sum(_CONTACT[word] for word in words)
+        sensor.stage = _contact_stage(sensor, words, values["reduce"])
     elif tag == "user":
-        _user(names, sensor)
+        target = _user(names, sensor)
     elif "objtype" in values:
         sensor.objtype = ObjType[values["objtype"].upper()]
         target = find("objname", values["objtype"])
@@ -203,13 +205,24 @@ def _objects(names: Names, sensor: _Sensor) -> None:
         raise element.error("the camera needs a resolution", attribute="camera")
 
 
+def _contact_stage(sensor: _Sensor, words: tuple[str, ...], reduce: str) -> Stage:
+    """Returns when a contact sensor can be evaluated: forces are known last."""
+    moving = "linvel" in words or "angvel" in words
+    if reduce == "netforce" and moving:
+        raise sensor.element.error("a net force has no velocity", attribute="reduce")
+    if reduce in ("maxforce", "netforce") or "force" in words or "torque" in words:
+        return Stage.ACC
+    return Stage.VEL if moving else Stage.POS
+
+
 def _bits(table: dict[str, int], words: tuple[str, ...] | None, default: str = "dist") -> int:
     order = list(table)
     return sum(1 << order.index(word) for word in words or (default,))
 
 
-def _user(names: Names, sensor: _Sensor) -> None:
-    element, values = sensor.element, sensor.values
+def _user(names: Names, sensor: _Sensor) -> Any:
+    """Reads a user sensor; returns its object, None if it has none."""
+    element, values, target = sensor.element, sensor.values, None
     sensor.datatype = DataType[values["datatype"].upper()]
     sensor.stage = Stage[values["needstage"].upper()]
     sensor.dim = values["dim"]
@@ -218,12 +231,13 @@ def _user(names: Names, sensor: _Sensor) -> None:
         if word not in ObjType.__members__:
             raise element.error("unknown object type", attribute="objtype")
         sensor.objtype = ObjType[word]
-        sensor.objid = names.id(values["objtype"], values["objname"], element, "objname")
+        target = names.find(values["objtype"], values["objname"], element, "objname")
     if sensor.dim < 0:
         raise element.error("cannot be negative", attribute="dim")
     needed = {DataType.AXIS: 3, DataType.QUATERNION: 4}.get(sensor.datatype, sensor.dim)
     if sensor.dim != needed:
         raise element.error(f"data of type {values['datatype']} has {needed} numbers", attribute="dim")
+    return target
 
 
 def _check_distance(sensor: _Sensor, target: Any, reference: Any) -> None:

@@ -33,7 +33,9 @@ def test_fluid_coefficients(shape):
 @pytest.mark.parametrize("shape", ["capsule", "cylinder", "ellipsoid", "box"])
 def test_fromto(shape):
     ends = 'fromto="0 0.1 0.2 1 1.1 0.7"'
-    check(body(f'<freejoint/><geom type="{shape}" size="0.1" {ends}/><site type="{shape}" size="0.1" {ends}/>'))
+    check(
+        body(f'<freejoint/><geom type="{shape}" size="0.1" {ends}/><site type="{shape}" size="0.1" {ends}/>')
+    )
 
 
 ORIENTATIONS = [
@@ -55,7 +57,9 @@ def test_orientation_forms(form, sequence):
 
 
 def test_radian():
-    check(body('<joint range="-1 1" ref=".1" springref=".2"/><geom size="1" euler="1 2 3"/>', 'angle="radian"'))
+    check(
+        body('<joint range="-1 1" ref=".1" springref=".2"/><geom size="1" euler="1 2 3"/>', 'angle="radian"')
+    )
 
 
 def test_several_geoms_share_a_body():
@@ -67,7 +71,11 @@ def test_several_geoms_share_a_body():
 
 
 def test_mass_overrides_density_and_massless_geoms_do_not_count():
-    check(body('<freejoint/><geom size=".1" mass="3"/><geom size=".2" mass="0"/><geom size=".3" density="0" pos="1 0 0"/>'))
+    check(
+        body(
+            '<freejoint/><geom size=".1" mass="3"/><geom size=".2" mass="0"/><geom size=".3" density="0" pos="1 0 0"/>'
+        )
+    )
 
 
 def test_full_inertia():
@@ -207,5 +215,7 @@ def test_sleep_policies():
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_chains_and_trees(count):
-    chain = '<body pos=".1 .2 .3" euler="10 20 30"><joint axis="1 2 0"/><geom type="capsule" size=".05 .2"/>' * 5
+    chain = (
+        '<body pos=".1 .2 .3" euler="10 20 30"><joint axis="1 2 0"/><geom type="capsule" size=".05 .2"/>' * 5
+    )
     check(f"<mujoco><worldbody>{(chain + '</body>' * 5) * count}</worldbody></mujoco>")

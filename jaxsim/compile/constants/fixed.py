@@ -114,7 +114,7 @@ def _sleep(fields: Fields) -> None:
         if type in _JOINTS or (type == TrnType.SO3 and second < 0):
             never([int(fields["jnt_bodyid"][first])])
         elif type in (TrnType.SITE, TrnType.SLIDERCRANK, TrnType.SO3):
-            never([int(fields["site_bodyid"][first])])
+            never([int(fields["site_bodyid"][site]) for site in (first, second) if site >= 0])
         elif type == TrnType.BODY:
             never([first])
         elif type == TrnType.TENDON:

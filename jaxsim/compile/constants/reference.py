@@ -31,18 +31,22 @@ def set_reference(fields: Fields) -> None:
     matrix = pose.mass_matrix
     fields["dof_M0"] = np.diag(matrix) + armature
     matrix = matrix + np.diag(armature)
-    matrix += jacobian.T @ ((fields["tendon_armature"] + tendon_armature)[:, None] * jacobian)
+    coupled = pose.moves[fields["dof_bodyid"]]
+    coupled = coupled | coupled.T
+    tendon_armature = tendon_armature + fields["tendon_armature"]
+    matrix += np.where(coupled, jacobian.T @ (tendon_armature[:, None] * jacobian), 0.0)
     fields["tendon_length0"] = length
     fields["actuator_length0"], moment = transmissions(pose, length, jacobian)
-    _inverse_weights(pose, matrix, jacobian, moment)
+    root = _inverse_root(fields, matrix)
+    _inverse_weights(pose, root, jacobian, moment)
     _equality(pose)
     _views(pose)
-    _damping_ratio(fields, moment)
+    _damping_ratio(fields, moment, root)
     fields["stat"], fields["dof_length"] = statistics(pose, matrix)
     _spring_lengths(fields)
 
 
-def _inverse_weights(pose: Pose, matrix: np.ndarray, jacobian: np.ndarray, moment: np.ndarray) -> None:
+def _inverse_weights(pose: Pose, root: np.ndarray, jacobian: np.ndarray, moment: np.ndarray) -> None:
     f = pose.fields
     nv, nbody = f["nv"], f["nbody"]
     body, dof = np.zeros((nbody, 2)), np.zeros(nv)
@@ -50,7 +54,6 @@ def _inverse_weights(pose: Pose, matrix: np.ndarray, jacobian: np.ndarray, momen
     f["tendon_invweight0"], f["actuator_acc0"] = np.zeros(f["ntendon"]), np.zeros(f["nout"])
     if nv == 0:
         return
-    root = _inverse_root(f, matrix)
     moving = np.flatnonzero(f["body_dofnum"][f["body_weldid"]] > 0)
     linear, angular = pose.jacobian(pose.xipos[moving], moving)
     body[moving, 0] = ((linear @ root) ** 2).sum((1, 2)) / 3
@@ -73,15 +76,11 @@ def _inverse_weights(pose: Pose, matrix: np.ndarray, jacobian: np.ndarray, momen
 
 
 def _inverse_root(fields: Fields, matrix: np.ndarray) -> np.ndarray:
-    """Returns R with R R^T the inverse of the joint-space inertia, tree by tree unless tendons couple them."""
-    nv = matrix.shape[0]
-    blocks = [(0, nv)]
-    if not fields["tendon_armature"].any():
-        adr, num = fields["tree_dofadr"], fields["tree_dofnum"]
-        blocks = [(int(a), int(a + n)) for a, n in zip(adr, num, strict=True)]
-    result = np.zeros((nv, nv))
-    for start, stop in blocks:
-        result[start:stop, start:stop] = _inverse_root_block(matrix[start:stop, start:stop])
+    """Returns R with R R^T the inverse of the joint-space inertia, tree by tree."""
+    result = np.zeros_like(matrix)
+    for start, count in zip(fields["tree_dofadr"].tolist(), fields["tree_dofnum"].tolist(), strict=True):
+        tree = slice(start, start + count)
+        result[tree, tree] = _inverse_root_block(matrix[tree, tree])
     return result
 
 
@@ -140,16 +139,18 @@ def _views(pose: Pose) -> None:
     f["light_dir0"] = np.einsum("nij,nj->ni", pose.xmat[f["light_bodyid"]], f["light_dir"])
 
 
-def _damping_ratio(fields: Fields, moment: np.ndarray) -> None:
-    """Turns the damping ratio of a servo, a positive biasprm[2], into its velocity gain."""
+def _damping_ratio(fields: Fields, moment: np.ndarray, root: np.ndarray) -> None:
+    """Turns the damping ratio of a servo, a positive biasprm[2], into its velocity gain.
+
+    The servo feels the inertia 1 / (m M^-1 m^T) of its moment arms m.
+    """
     for i in range(fields["nactuator"]):
         gain, bias = fields["actuator_gainprm"][i], fields["actuator_biasprm"][i]
         pid = fields["actuator_gaintype"][i] == GainType.PID
         if (not pid and gain[0] != -bias[1]) or bias[2] <= 0:
             continue
-        square = moment[fields["actuator_outadr"][i]] ** 2
-        used = square > _MINVAL
-        mass = float((fields["dof_M0"][used] / square[used]).sum())
+        weight = float(((moment[fields["actuator_outadr"][i]] @ root) ** 2).sum())
+        mass = 1 / weight if weight > _MINVAL else 0.0
         stiffness = -bias[1] if pid else gain[0]
         bias[2] *= -2 * np.sqrt(stiffness * mass)
 

@@ -31,7 +31,12 @@ def statistics(pose: Pose, matrix: np.ndarray) -> tuple[dict[str, Any], np.ndarr
         extent = max(_SMALL, float((high - low).max()))
     size = _body_sizes(pose, geoms)
     nbody = f["nbody"]
-    stat: dict[str, Any] = {"center": (low + high) / 2, "meansize": _NO_SIZE, "meanmass": 1.0, "meaninertia": 1.0}
+    stat: dict[str, Any] = {
+        "center": (low + high) / 2,
+        "meansize": _NO_SIZE,
+        "meanmass": 1.0,
+        "meaninertia": 1.0,
+    }
     if nbody > 1:
         size[1:] = np.maximum(size[1:], _SMALL)
         stat["meansize"] = float(size[1:].mean())

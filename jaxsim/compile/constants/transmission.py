@@ -107,7 +107,7 @@ def _relative(pose: Pose, site: int, ref: int) -> tuple[np.ndarray, np.ndarray, 
     linear, angular = pose.jacobian(pose.points("site")[ids], bodies)
     shared = pose.moves[bodies[0]] & pose.moves[bodies[1]]
     quats = [
-        multiply(f["site_quat"][s].tolist(), pose.xquat[b].tolist()) for s, b in zip(ids, bodies, strict=True)
+        multiply(pose.xquat[b].tolist(), f["site_quat"][s].tolist()) for s, b in zip(ids, bodies, strict=True)
     ]
     turn = _rotation_vector(multiply(conjugate(quats[1]), quats[0]))
     return turn, np.where(shared, 0.0, linear[0] - linear[1]), np.where(shared, 0.0, angular[0] - angular[1])
