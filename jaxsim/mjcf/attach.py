@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jaxsim.mjcf.conflict import resolve_conflicts
 from jaxsim.mjcf.defaults import ACTUATORS, DefaultClass, class_of
 from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.errors import nearest
@@ -96,9 +97,11 @@ def attach_model(
     """Copies a body, a frame or the whole world of another model below an element; returns the copy.
 
     Default classes and assets of the other model come along, and those of its other elements whose references
-    all lead to something that came along. Its own compiler settings stay in force for them; its options do not.
+    all lead to something that came along. Its own compiler settings stay in force for them; its options only as far as
+    the `conflict` policy says.
     Its keyframes come along for what is copied.
     """
+    resolve_conflicts(spec, child)
     _attach_defaults(spec, child, namespace)
     if part is None:
         twin = Element(schema()["frame"], parent, parent.file, parent.line)

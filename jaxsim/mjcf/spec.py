@@ -36,6 +36,7 @@ class Spec:
             attach elements are expanded; frames stay.
         files: opens the files that the model names.
         compiler_element: the merged `compiler` element.
+        scope: the conventions of the elements that were not attached from another model.
     """
 
     def __init__(self, root: Element | None = None, files: Files | None = None, folder: str = "") -> None:
@@ -43,9 +44,9 @@ class Spec:
         self.files = files or Files()
         self._defaults: dict[str, DefaultClass] | None = None
         self.compiler_element = self.section("compiler")
-        scope = Scope(self.compiler_element, folder)
+        self.scope = Scope(self.compiler_element, folder)
         for element in self.root.walk():
-            element.scope = element.scope or scope
+            element.scope = element.scope or self.scope
 
     @classmethod
     def from_file(
@@ -170,6 +171,14 @@ class Spec:
                 raise element.error(f"<{tag}> cannot stand here")
             element = element.find(tag) or Element(type)
         return Resolved(element, [])
+
+    def copy(self) -> Spec:
+        """Returns a copy that can be edited independently."""
+        root = self.root.copy()
+        for element in root.walk():
+            if element.scope is self.scope:
+                element.scope = None
+        return Spec(root, self.files, self.scope.folder)
 
     def compiler_of(self, element: Element) -> Resolved:
         """Returns the compiler settings of the model that an element was written in."""

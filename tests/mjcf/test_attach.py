@@ -135,3 +135,50 @@ def test_models_that_attach_each_other(tmp_path: Path) -> None:
     (tmp_path / "b.xml").write_text(text.format("a.xml", "y"))
     with pytest.raises(MjcfError, match="circle"):
         Spec.from_file(tmp_path / "a.xml")
+
+
+OPTIONS = """<mujoco model="child"><compiler {}/><option timestep="{}" iterations="7" cone="elliptic"
+  actuatorgroupdisable="{}"><flag gravity="disable" energy="enable"/></option><size nuserdata="3"/>
+  <worldbody><body name="b"/></worldbody></mujoco>"""
+
+
+def conflicting(policy: str) -> tuple[Spec, Spec]:
+    parent = Spec.from_string(
+        f'<mujoco><compiler conflict="{policy}"/><option timestep="0.01" actuatorgroupdisable="1"/></mujoco>'
+    )
+    return parent, Spec.from_string(OPTIONS.format("", "0.005", "2"))
+
+
+def test_conflicting_settings_stay_and_warn() -> None:
+    parent, child = conflicting("warning")
+    with pytest.warns(UserWarning, match=r"timestep stays 0.01, not 0.005"):
+        parent.attach(child)
+    assert (parent.option["timestep"], parent.option["iterations"]) == (0.01, 100)
+
+
+def test_conflicting_settings_merge() -> None:
+    parent, child = conflicting("merge")
+    parent.attach(child)
+    option, flag = parent.option, parent.settings("option/flag")
+    assert (option["timestep"], option["iterations"], option["cone"]) == (0.005, 7, "elliptic")
+    np.testing.assert_array_equal(option["actuatorgroupdisable"], [1, 2])
+    assert (flag["gravity"], flag["energy"], parent.settings("size")["nuserdata"]) == ("disable", "enable", 3)
+
+
+def test_conflicting_settings_are_refused() -> None:
+    parent, child = conflicting("error")
+    with pytest.raises(MjcfError) as caught:
+        parent.attach(child)
+    assert caught.value.attribute == "timestep"
+
+
+def test_copies_are_independent(parent: Path) -> None:
+    spec = Spec.from_file(parent)
+    twin = spec.copy()
+    assert twin.to_xml() == spec.to_xml()
+    twin.compiler_element["angle"] = "radian"
+    body = twin.find("body", "p")
+    assert body is not None
+    assert (twin.compiler_of(body)["angle"], spec.compiler["angle"]) == ("radian", "degree")
+    twin.remove(body)
+    assert spec.find("body", "p") is not None
