@@ -137,6 +137,16 @@ def _check_ranges(tendon: Tendon) -> None:
         raise element.error("springlength[0] cannot exceed springlength[1]", attribute="springlength")
 
 
+def _drawn(spec: Spec, tendon: Tendon, name: str, default: Any) -> Any:
+    """Returns an attribute of appearance; a fixed tendon has it only from its default class."""
+    if name in tendon.values:
+        return tendon.values[name]
+    for source in reversed(spec.default_chain(tendon.element)):
+        if name in source:
+            return source[name]
+    return default
+
+
 def _fields(spec: Spec, names: Names, tendons: list[Tendon]) -> dict[str, Any]:
     def take(attribute: str, default: Any = None) -> list[Any]:
         return [t.values.get(attribute, default) for t in tendons]
@@ -146,7 +156,10 @@ def _fields(spec: Spec, names: Names, tendons: list[Tendon]) -> dict[str, Any]:
     for tendon in tendons:
         adr.append(adr[-1] + len(tendon.path))
     stiffness, damping = take("stiffness"), take("damping")
-    materials = take("material", "")
+    widths, rgba, materials = (
+        [_drawn(spec, t, name, default) for t in tendons]
+        for name, default in (("width", 0.003), ("rgba", (0.5, 0.5, 0.5, 1.0)), ("material", ""))
+    )
     fields: dict[str, Any] = {
         "tendon_adr": adr[:-1],
         "tendon_num": [len(t.path) for t in tendons],
@@ -157,7 +170,7 @@ def _fields(spec: Spec, names: Names, tendons: list[Tendon]) -> dict[str, Any]:
         "tendon_group": take("group"),
         "tendon_limited": [t.limited for t in tendons],
         "tendon_actfrclimited": [t.actfrclimited for t in tendons],
-        "tendon_width": take("width", 0.003),
+        "tendon_width": widths,
         "tendon_solref_lim": take("solreflimit"),
         "tendon_solimp_lim": take("solimplimit"),
         "tendon_solref_fri": take("solreffriction"),
@@ -172,7 +185,7 @@ def _fields(spec: Spec, names: Names, tendons: list[Tendon]) -> dict[str, Any]:
         "tendon_armature": take("armature"),
         "tendon_frictionloss": take("frictionloss"),
         "tendon_lengthspring": take("springlength"),
-        "tendon_rgba": take("rgba", (0.5, 0.5, 0.5, 1.0)),
+        "tendon_rgba": rgba,
         "wrap_type": [wrap.type for wrap in wraps],
         "wrap_objid": [wrap.id for wrap in wraps],
         "wrap_prm": [wrap.prm for wrap in wraps],

@@ -52,8 +52,18 @@ def compile_texture(spec: Spec, element: Element, name: str, index: int) -> Text
         raise element.error("a 2d texture needs a file or a builtin pattern", attribute="file")
     else:
         pixels = _separate(spec, element, values)
-    colorspace = ("auto", "linear", "sRGB").index(values["colorspace"])
+    space = values["colorspace"]
+    if space == "auto" and values["builtin"] == "none":
+        space = "sRGB" if _srgb(spec, element, values) else "linear"
+    colorspace = ("auto", "linear", "sRGB").index(space)
     return Texture(element, name, index, type, colorspace, pixels)
+
+
+def _srgb(spec: Spec, element: Element, values: Any) -> bool:
+    """Whether the first image declares the sRGB colour space."""
+    attribute = next(name for name in ("file", *_FACES) if values[name])
+    _, content = spec.open_asset(element, attribute)
+    return b"sRGB" in content[:256]
 
 
 def _image(spec: Spec, element: Element, attribute: str, values: Any) -> np.ndarray:
@@ -69,6 +79,8 @@ def _image(spec: Spec, element: Element, attribute: str, values: Any) -> np.ndar
         with Image.open(BytesIO(content)) as image:
             if image.width * image.height * len(mode) > _MAX_BYTES:
                 raise element.error("the image is too large", attribute=attribute)
+            if mode == "L" and image.mode in ("P", "RGB", "RGBA"):
+                image = image.convert("RGB").getchannel(0)  # grey is the red channel, as in C
             pixels = np.asarray(image.convert(mode), np.uint8)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise element.error(f"not a readable image: {error}", attribute=attribute) from None
