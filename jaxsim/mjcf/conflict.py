@@ -57,24 +57,17 @@ def resolve_conflicts(spec: Spec, child: Spec) -> None:
     kept = []
     for path, element in _settings(child):
         for name, theirs in element.attrib.items():
-            if not _considered(path, name):
-                continue
             ours = spec.settings(path)
-            mine: Any = ours[name]
-            if np.array_equal(np.asarray(mine), np.asarray(theirs)):
+            mine, both = ours[name], ours.own(name)
+            if not _considered(path, name) or np.array_equal(np.asarray(mine), np.asarray(theirs)):
                 continue
-            both = ours.own(name)
-            if path == "option/flag" or name == "actuatorgroupdisable":
-                _bits(spec, path, name, theirs, policy, kept, element, both)
-            elif policy == "merge" and not both:
-                _set(spec, path, name, theirs)
-            elif policy == "merge" and (path, name) in _SMALLER | _LARGER:
-                pick = min if (path, name) in _SMALLER else max
-                _set(spec, path, name, pick(mine, theirs))
+            merged = _merged(path, name, mine if both else None, theirs) if policy == "merge" else None
+            if merged is not None:
+                _set(spec, path, name, merged)
             elif both and policy != "warning":
-                raise element.error(f"the model it is attached to has {_text(ours[name])}", attribute=name)
-            else:
-                kept.append(f"{name} stays {_text(ours[name])}, not {_text(theirs)}")
+                raise element.error(f"the model it is attached to has {_text(mine)}", attribute=name)
+            elif both or not _is_set(path, name):
+                kept.append(f"{name} stays {_text(mine)}, not {_text(theirs)}")
     if kept:
         warnings.warn(f"attaching {child.modelname!r}: {'; '.join(kept)}", UserWarning, stacklevel=2)
 
@@ -92,32 +85,23 @@ def _considered(path: str, name: str) -> bool:
     return path in ("option", "option/flag") or (path, name) in _SMALLER | _LARGER
 
 
-def _bits(
-    spec: Spec,
-    path: str,
-    name: str,
-    theirs: object,
-    policy: object,
-    kept: list[str],
-    element: Element,
-    both: bool,
-) -> None:
-    """Handles flags and disabled groups: merging adds what the attached model sets."""
-    ours = spec.settings(path)[name]
-    if policy == "merge":
-        if name == "actuatorgroupdisable":
-            _set(
-                spec,
-                path,
-                name,
-                np.union1d([] if ours is None else np.asarray(ours), np.asarray(theirs)).astype(int),
-            )
-        elif theirs != schema()["flag"].attributes[name].default:
-            _set(spec, path, name, theirs)
-    elif both and policy == "error":
-        raise element.error(f"the model it is attached to has {_text(ours)}", attribute=name)
-    elif both:
-        kept.append(f"{name} stays {_text(ours)}, not {_text(theirs)}")
+def _is_set(path: str, name: str) -> bool:
+    """Whether a setting is one member of a set: a flag, or the disabled groups."""
+    return path == "option/flag" or name == "actuatorgroupdisable"
+
+
+def _merged(path: str, name: str, mine: Any, theirs: Any) -> Any:
+    """Returns what suits both models, None if nothing does; `mine` is None if only the attached model says."""
+    if name == "actuatorgroupdisable":
+        return np.union1d([] if mine is None else mine, theirs).astype(int)
+    if path == "option/flag":
+        unset = theirs == schema()["flag"].attributes[name].default
+        return mine if unset else theirs
+    if mine is None:
+        return theirs
+    if (path, name) in _SMALLER | _LARGER:
+        return min(mine, theirs) if (path, name) in _SMALLER else max(mine, theirs)
+    return None
 
 
 def _set(spec: Spec, path: str, name: str, value: object) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from jaxsim.mjcf import values
+from jaxsim.mjcf.reference import render
 from jaxsim.mjcf.schema import ElementType, child_type, root_type, schema
 
 
@@ -102,3 +103,10 @@ def test_the_oracle_knows_every_keyword(path: str, attribute: str, wrapping: str
         mujoco.MjSpec.from_string(wrapping.format(word))
     with pytest.raises(ValueError, match="keyword"):
         mujoco.MjSpec.from_string(wrapping.format("nonsense"))
+
+
+def test_the_reference_page_holds_every_attribute() -> None:
+    page = render()
+    assert "| `solimp` | 1 to 5 numbers | 0.9 0.95 0.001 0.5 2 |" in page
+    for element in schema().values():
+        assert all(f"| `{name}` |" in page for name in element.attributes)
