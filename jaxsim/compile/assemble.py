@@ -11,7 +11,7 @@ from jaxsim.compile.appearance import material_fields
 from jaxsim.compile.assets import Assets, compile_assets
 from jaxsim.compile.bodies import check_moving_masses, compile_body
 from jaxsim.compile.columns import empty_fields
-from jaxsim.compile.constants import set_fixed, set_reference
+from jaxsim.compile.constants import SleepError, set_fixed, set_reference
 from jaxsim.compile.custom import compile_custom
 from jaxsim.compile.equality import compile_equality
 from jaxsim.compile.fuse import discard_visual, fuse_static
@@ -60,7 +60,10 @@ def compile_spec(spec: Spec, nconmax: int | None = None, njmax: int | None = Non
     fields.update(_objects(spec, tree, assets, names))
     fields["opt"] = compile_options(spec)
     _total_mass(spec, fields)
-    set_fixed(fields)
+    try:
+        set_fixed(fields)
+    except SleepError as error:
+        raise spec.section("tendon").children[error.tendon].error(str(error)) from None
     set_reference(fields)
     _spring_dampers(tree, fields)
     _given_statistics(spec, fields)

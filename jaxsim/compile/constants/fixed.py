@@ -8,18 +8,36 @@ import numpy as np
 
 from jaxsim.enums import JointType, TrnType, WrapType
 
-__all__ = ["actuator_armature", "set_fixed", "sliding_bodies", "tendon_bodies"]
+__all__ = ["SleepError", "actuator_armature", "set_fixed", "sliding_bodies", "tendon_bodies"]
 
 Fields = dict[str, Any]
 
+
+class SleepError(ValueError):
+    """A tree is meant to sleep, but a tendon keeps it awake.
+
+    Attributes:
+        tendon: the tendon's id.
+    """
+
+    def __init__(self, tendon: int, message: str) -> None:
+        super().__init__(message)
+        self.tendon = tendon
+
+
 _AUTO, _AUTO_NEVER, _AUTO_ALLOWED = 0, 1, 2
+_MAY_SLEEP = (4, 5)
 _JOINTS = (TrnType.JOINT, TrnType.JOINTINPARENT)
 _SEVERAL = -2
 _EPS = 1e-14
 
 
 def set_fixed(fields: Fields) -> None:
-    """Adds the fields that follow from masses, topology and actuators alone."""
+    """Adds the fields that follow from masses, topology and actuators alone.
+
+    Raises:
+        SleepError: a tree is meant to sleep but cannot.
+    """
     mass, parent = fields["body_mass"].copy(), fields["body_parentid"]
     for body in range(fields["nbody"] - 1, 0, -1):
         mass[parent[body]] += mass[body]
@@ -127,6 +145,8 @@ def _sleep(fields: Fields) -> None:
             for name in ("stiffness", "stiffnesspoly", "damping", "dampingpoly")
         )
         if len(trees) > 2 or (len(trees) == 2 and (force or fields["tendon_actuatorid"][k] != -1)):
+            if any(policy[tree] in _MAY_SLEEP for tree in trees):
+                raise SleepError(k, "a tree that it connects is meant to sleep, but this tendon keeps it awake")
             never(bodies)
     policy[policy == _AUTO] = _AUTO_ALLOWED
     fields["tree_sleep_policy"] = policy
