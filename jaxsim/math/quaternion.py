@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.math import safe
+from jaxsim.math.linear import bilinear
+from jaxsim.math.rows import components, split
+from jaxsim.math.vector import cross, scale
 
 __all__ = [
-    "components",
     "conjugate",
     "exponential",
     "from_axis_angle",
@@ -23,13 +25,7 @@ __all__ = [
 ]
 
 
-def components(x: Array) -> tuple[Array, ...]:
-    """The components of vectors (..., n, W) as n arrays (..., W)."""
-    axis = x.ndim - 2
-    return tuple(lax.index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis]))
-
-
-def mul(a: Array, b: Array) -> Array:
+def _mul(a: Array, b: Array) -> Array:
     """Product: the rotation `b` followed by `a`, both (..., 4, W)."""
     aw, ax, ay, az = components(a)
     bw, bx, by, bz = components(b)
@@ -42,6 +38,14 @@ def mul(a: Array, b: Array) -> Array:
         ],
         axis=-2,
     )
+
+
+mul = bilinear(
+    "quaternion_mul",
+    _mul,
+    lambda ct, b: mul(ct, conjugate(b)),
+    lambda ct, a: mul(conjugate(a), ct),
+)
 
 
 def conjugate(q: Array) -> Array:
@@ -57,17 +61,9 @@ def normalize(q: Array) -> Array:
 
 def rotate(q: Array, v: Array) -> Array:
     """Rotates vectors (..., 3, W) by unit quaternions."""
-    w, x, y, z = components(q)
-    v0, v1, v2 = components(v)
-    t0, t1, t2 = 2 * (y * v2 - z * v1), 2 * (z * v0 - x * v2), 2 * (x * v1 - y * v0)
-    return jnp.stack(
-        [
-            v0 + w * t0 + (y * t2 - z * t1),
-            v1 + w * t1 + (z * t0 - x * t2),
-            v2 + w * t2 + (x * t1 - y * t0),
-        ],
-        axis=-2,
-    )
+    w, u = split(q, (1, 3), axis=-2)
+    t = 2 * cross(u, v)
+    return v + scale(w, t) + cross(u, t)
 
 
 def rotate_inverse(q: Array, v: Array) -> Array:
@@ -125,9 +121,9 @@ def integrate(q: Array, omega: Array, dt: Array) -> Array:
 
 def logarithm(q: Array) -> Array:
     """Rotation vector (..., 3, W), rad, of unit quaternions: the shortest, of length at most pi."""
-    w = lax.slice_in_dim(q, 0, 1, axis=-2)
+    w, v = split(q, (1, 3), axis=-2)
     sign = jnp.where(w < 0, -1, 1).astype(q.dtype)
-    w, v = w * sign, lax.slice_in_dim(q, 1, 4, axis=-2) * sign
+    w, v = w * sign, v * sign
     s = jnp.sum(v * v, axis=-2, keepdims=True)
     small = s < 1e-3 * w * w
     t = jnp.where(small, s, 0) / jnp.where(small, w * w, 1)

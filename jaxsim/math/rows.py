@@ -1,18 +1,21 @@
-"""Operations along the first axis with a pattern known at compile time: picking rows, adding rows, masked sums.
+"""Operations along one axis with a pattern known at compile time: picking rows, adding rows, splitting, masked sums.
 
-Picking is a gather whose transpose is a gather again wherever possible: XLA's scatter is slow on CPUs.
+Picking is a gather whose transpose is again a sum of gathers: XLA's scatter is slow on CPUs.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from jax.custom_derivatives import linear_call
 
-__all__ = ["add_rows", "concat", "mask_product", "take"]
+from jaxsim.math.linear import linear
+
+__all__ = ["add_rows", "components", "concat", "mask_product", "split", "take"]
 
 _DENSE_FROM = 5
 """A row picked at least this often is summed by a matrix product in the transpose, else by repeated picking."""
@@ -24,14 +27,11 @@ def take(x: Array, index: np.ndarray) -> Array:
     m, n = len(index), x.shape[0]
     if m == 0:
         return lax.slice_in_dim(x, 0, 0)
-    if np.array_equal(index, np.arange(index[0], index[0] + m)):
-        return x if m == n else lax.slice_in_dim(x, int(index[0]), int(index[0]) + m)
-    if (index == index[0]).all():
-        row = lax.index_in_dim(x, int(index[0]), 0, keepdims=True)
-        return jnp.broadcast_to(row, (m, *x.shape[1:]))
+    if m == n and np.array_equal(index, np.arange(n)):
+        return x
     if not jnp.issubdtype(x.dtype, jnp.inexact):
-        return _pick(x, index)
-    return linear_call(lambda _, rows: _pick(rows, index), lambda _, y: _add(y, index, n), (), x)
+        return _pick(x, index=index)
+    return _take(x, index=tuple(index.tolist()))
 
 
 def add_rows(x: Array, index: np.ndarray, n: int) -> Array:
@@ -41,38 +41,73 @@ def add_rows(x: Array, index: np.ndarray, n: int) -> Array:
         return x
     if n == 0 or len(index) == 0:
         return jnp.zeros((n, *x.shape[1:]), x.dtype)
-    return linear_call(lambda _, rows: _add(rows, index, n), lambda _, y: _pick(y, index), (), x)
+    return _add_rows(x, index=tuple(index.tolist()), n=n)
 
 
-def _pick(x: Array, index: np.ndarray) -> Array:
+def _pick(x: Array, index: Sequence[int] | np.ndarray) -> Array:
+    index = np.asarray(index, np.int32)
+    if np.array_equal(index, np.arange(index[0], index[0] + len(index))):
+        return lax.slice_in_dim(x, int(index[0]), int(index[0]) + len(index))
+    if (index == index[0]).all():
+        return jnp.broadcast_to(lax.index_in_dim(x, int(index[0]), 0), (len(index), *x.shape[1:]))
     dims = lax.GatherDimensionNumbers(
         offset_dims=tuple(range(1, x.ndim)), collapsed_slice_dims=(0,), start_index_map=(0,)
     )
-    return lax.gather(
-        x,
-        jnp.asarray(np.asarray(index, np.int32)[:, None]),
-        dims,
-        (1, *x.shape[1:]),
-        mode=lax.GatherScatterMode.PROMISE_IN_BOUNDS,
-    )
+    mode = lax.GatherScatterMode.PROMISE_IN_BOUNDS
+    return lax.gather(x, jnp.asarray(index[:, None]), dims, (1, *x.shape[1:]), mode=mode)
 
 
-def _add(y: Array, index: np.ndarray, n: int) -> Array:
+def _add(y: Array, index: Sequence[int], n: int) -> Array:
     sources: list[list[int]] = [[] for _ in range(n)]
     for i, target in enumerate(index):
         sources[target].append(i)
     most = max(len(s) for s in sources)
     if most >= _DENSE_FROM:
         mask = np.zeros((n, len(index)))
-        mask[index, np.arange(len(index))] = 1
+        mask[list(index), np.arange(len(index))] = 1
         return mask_product(mask, y)
     padded = jnp.concatenate([y, jnp.zeros((1, *y.shape[1:]), y.dtype)])
-    total = None
+    total: Any = 0
     for k in range(most):
-        picked = _pick(padded, np.array([s[k] if len(s) > k else len(index) for s in sources]))
-        total = picked if total is None else total + picked
-    assert total is not None
+        total = total + _pick(padded, [s[k] if len(s) > k else len(index) for s in sources])
     return total
+
+
+_take = linear("take_rows", _pick, lambda ct, shape, index: add_rows(ct, np.array(index), shape[0]))
+_add_rows = linear("add_rows", _add, lambda ct, shape, index, n: take(ct, np.array(index)))
+
+
+def split(x: Array, sizes: Sequence[int], axis: int = 0) -> list[Array]:
+    """Consecutive pieces of x along an axis; their sizes add up to its length."""
+    if len(sizes) == 1:
+        return [x]
+    return _split(x, sizes=tuple(int(s) for s in sizes), axis=axis % x.ndim)
+
+
+def _pieces(x: Array, sizes: Sequence[int], axis: int) -> list[Array]:
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [lax.slice_in_dim(x, a, b, axis=axis) for a, b in itertools.pairwise(ends)]
+
+
+_split = linear(
+    "split_axis",
+    _pieces,
+    lambda cts, shape, sizes, axis: jnp.concatenate(cts, axis=axis),
+    multiple_results=True,
+)
+
+
+def components(x: Array, axis: int = -2) -> list[Array]:
+    """The n entries along an axis as n arrays without it; by default of vectors (..., n, W)."""
+    return _components(x, axis=axis % x.ndim)
+
+
+_components = linear(
+    "components",
+    lambda x, axis: [lax.index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis])],
+    lambda cts, shape, axis: jnp.stack(cts, axis=axis),
+    multiple_results=True,
+)
 
 
 def mask_product(mask: np.ndarray, x: Array) -> Array:

@@ -1,17 +1,17 @@
-"""Three-vectors, 3x3 matrices and spatial (6D) vectors; components on the last axes but one, worlds on the last.
+"""Spatial (6D) vectors and inertias; components on the last axis but one, worlds on the last.
 
 Spatial vectors have the rotational part first (motion: angular, linear velocity; force: torque, force) and are all
-expressed at one point in world axes. Products with matrices are broadcasts summed over the short axis: XLA fuses them,
-and turns them into vector instructions along the worlds. Reference: R. Featherstone, Rigid Body Dynamics Algorithms,
-chapter 2.
+expressed at one point in world axes. Reference: R. Featherstone, Rigid Body Dynamics Algorithms, chapter 2.
 """
 
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
-from jaxsim.math.quaternion import components
+from jaxsim.math.linear import bilinear
+from jaxsim.math.rows import components, concat, split
+from jaxsim.math.vector import cross, dot, matmul, matvec, matvec_transposed
 
 __all__ = [
     "cross",
@@ -28,49 +28,12 @@ __all__ = [
 ]
 
 
-def dot(a: Array, b: Array) -> Array:
-    """Inner product of vectors (..., n, W); the result is (..., W)."""
-    products = (x * y for x, y in zip(components(a), components(b), strict=True))
-    total = next(products)
-    for p in products:
-        total = total + p
-    return total
-
-
-def cross(a: Array, b: Array) -> Array:
-    """Vector product of (..., 3, W)."""
-    return jnp.stack(_cross(components(a), components(b)), axis=-2)
-
-
-def _cross(a: tuple[Array, ...], b: tuple[Array, ...]) -> list[Array]:
+def _cross3(a: list[Array], b: list[Array]) -> list[Array]:
     return [
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
         a[0] * b[1] - a[1] * b[0],
     ]
-
-
-def matvec(m: Array, v: Array) -> Array:
-    """Matrices (..., n, 3, W) times vectors (..., 3, W)."""
-    return _sum3([_at(m, k, -2) * jnp.expand_dims(x, -2) for k, x in enumerate(components(v))])
-
-
-def matvec_transposed(m: Array, v: Array) -> Array:
-    """Transposed matrices (..., 3, n, W) times vectors (..., 3, W)."""
-    return _sum3([_at(m, k, -3) * jnp.expand_dims(x, -2) for k, x in enumerate(components(v))])
-
-
-def matmul(a: Array, b: Array) -> Array:
-    """Products of 3x3 matrices (..., 3, 3, W)."""
-    return _sum3([jnp.expand_dims(_at(a, k, -2), -2) * jnp.expand_dims(_at(b, k, -3), -3) for k in range(3)])
-
-
-def _at(x: Array, i: int, axis: int) -> Array:
-    return lax.index_in_dim(x, i, axis, keepdims=False)
-
-
-def _sum3(x: list[Array]) -> Array:
-    return x[0] + x[1] + x[2]
 
 
 def inertia_about(inertia: Array, rotation: Array, offset: Array, mass: Array) -> Array:
@@ -86,7 +49,7 @@ def inertia_about(inertia: Array, rotation: Array, offset: Array, mass: Array) -
       xx, yy, zz, xy, xz, yz of the rotational inertia about the point, kg m^2; mass * offset, kg m; mass.
     """
     x, y, z = components(offset)
-    r = [components(_at(rotation, i, -3)) for i in range(3)]
+    r = [components(row) for row in components(rotation, -3)]
     p = components(inertia)
 
     def about_com(i: int, j: int) -> Array:
@@ -107,7 +70,7 @@ def inertia_about(inertia: Array, rotation: Array, offset: Array, mass: Array) -
     return jnp.stack([jnp.broadcast_to(part, shape) for part in [*parts, mass]], axis=-2)
 
 
-def mul_inertia(inertia: Array, v: Array) -> Array:
+def _mul_inertia(inertia: Array, v: Array) -> Array:
     """Momentum (..., 6, W) of spatial inertias (..., 10, W) moving with v (..., 6, W)."""
     xx, yy, zz, xy, xz, yz, hx, hy, hz, m = components(inertia)
     wx, wy, wz, vx, vy, vz = components(v)
@@ -124,27 +87,55 @@ def mul_inertia(inertia: Array, v: Array) -> Array:
     )
 
 
-def cross_motion(v: Array, m: Array) -> Array:
+def _inertia_of(f: Array, v: Array) -> Array:
+    """The derivative (..., 10, W) of `f . (I v)` with respect to I."""
+    f0, f1, f2, f3, f4, f5 = components(f)
+    w0, w1, w2, v3, v4, v5 = components(v)
+    h = [
+        a - b
+        for a, b in zip(_cross3([v3, v4, v5], [f0, f1, f2]), _cross3([w0, w1, w2], [f3, f4, f5]), strict=True)
+    ]
+    products = [f0 * w0, f1 * w1, f2 * w2, f0 * w1 + f1 * w0, f0 * w2 + f2 * w0, f1 * w2 + f2 * w1]
+    return jnp.stack([*products, *h, f3 * v3 + f4 * v4 + f5 * v5], axis=-2)
+
+
+def _cross_motion(v: Array, m: Array) -> Array:
     """Rate of change of motion vectors m (..., 6, W) fixed in a frame moving with v."""
-    w, u, a, b = components(v)[:3], components(v)[3:], components(m)[:3], components(m)[3:]
-    linear = [p + q for p, q in zip(_cross(w, b), _cross(u, a), strict=True)]
-    return jnp.stack([*_cross(w, a), *linear], axis=-2)
+    v, m = components(v), components(m)
+    linear = [p + q for p, q in zip(_cross3(v[:3], m[3:]), _cross3(v[3:], m[:3]), strict=True)]
+    return jnp.stack([*_cross3(v[:3], m[:3]), *linear], axis=-2)
 
 
-def cross_force(v: Array, f: Array) -> Array:
+def _cross_force(v: Array, f: Array) -> Array:
     """Rate of change of force vectors f (..., 6, W) fixed in a frame moving with v."""
-    w, u, a, b = components(v)[:3], components(v)[3:], components(f)[:3], components(f)[3:]
-    torque = [p + q for p, q in zip(_cross(w, a), _cross(u, b), strict=True)]
-    return jnp.stack([*torque, *_cross(w, b)], axis=-2)
+    v, f = components(v), components(f)
+    torque = [p + q for p, q in zip(_cross3(v[:3], f[:3]), _cross3(v[3:], f[3:]), strict=True)]
+    return jnp.stack([*torque, *_cross3(v[:3], f[3:])], axis=-2)
+
+
+mul_inertia = bilinear(
+    "mul_inertia", _mul_inertia, lambda ct, v: _moments(ct, v), lambda ct, inertia: mul_inertia(inertia, ct)
+)
+_moments = bilinear(
+    "inertia_of", _inertia_of, lambda ct, v: mul_inertia(ct, v), lambda ct, f: mul_inertia(ct, f)
+)
+cross_motion = bilinear(
+    "cross_motion", _cross_motion, lambda ct, m: cross_force(m, ct), lambda ct, v: -cross_force(v, ct)
+)
+cross_force = bilinear(
+    "cross_force", _cross_force, lambda ct, f: -cross_force(ct, f), lambda ct, v: -cross_motion(v, ct)
+)
 
 
 def shift_motion(v: Array, by: Array) -> Array:
     """Motion vectors (..., 6, W) of the same bodies at points displaced by `by` (..., 3, W)."""
-    w, u, d = components(v)[:3], components(v)[3:], components(by)
-    return jnp.stack([*w, *(p + q for p, q in zip(u, _cross(w, d), strict=True))], axis=-2)
+    angular, linear = split(v, (3, 3), axis=-2)
+    moved = linear + cross(angular, by)
+    return concat([jnp.broadcast_to(angular, moved.shape), moved], axis=-2)
 
 
 def shift_force(f: Array, by: Array) -> Array:
     """The same force vectors (..., 6, W) with torques about points displaced by `by` (..., 3, W)."""
-    t, u, d = components(f)[:3], components(f)[3:], components(by)
-    return jnp.stack([*(p - q for p, q in zip(t, _cross(d, u), strict=True)), *u], axis=-2)
+    torque, force = split(f, (3, 3), axis=-2)
+    moved = torque - cross(by, force)
+    return concat([moved, jnp.broadcast_to(force, moved.shape)], axis=-2)

@@ -10,12 +10,14 @@ import functools
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import JointType, TrnType
 from jaxsim.math import spatial
 from jaxsim.math.rows import add_rows, concat, mask_product, take
+from jaxsim.math.stage import stage
+from jaxsim.math.vector import scale
 from jaxsim.model import Model
 from jaxsim.pipeline.topology import m_entries, tree
 from jaxsim.pytree import Static
@@ -33,20 +35,26 @@ def root_offset(model: Model, data: Data, points: Array, bodies: np.ndarray) -> 
 
 def com_pos(model: Model, data: Data) -> Data:
     """Computes subtree_com, cinert and cdof."""
-    masks = tree(model.static)
-    moment = mask_product(masks.descendants, data.xipos * model.body_mass[:, None])
-    mass = model.body_subtreemass[:, None]
-    heavy = mass >= _MIN_MASS
-    com = jnp.where(heavy, moment / jnp.where(heavy, mass, 1), data.xipos)
-    data = data.replace(subtree_com=lax.optimization_barrier(com))
+    moment = mask_product(tree(model.static).descendants, scale(model.body_mass[:, None], data.xipos))
+    data = data.replace(subtree_com=_centres(moment, model.body_subtreemass[:, None], data.xipos))
     offset = root_offset(model, data, data.xipos, np.arange(model.nbody))
-    cinert = spatial.inertia_about(model.body_inertia, data.ximat, offset, model.body_mass)
-    is_body = np.ones((model.nbody, 1, 1))
-    is_body[0] = 0
-    cinert = cinert * jnp.asarray(is_body, cinert.dtype)
-    cdof = _motion_axes(model, data)
-    cinert, cdof = lax.optimization_barrier((cinert, cdof))
+    cinert = _inertias(model.body_inertia, data.ximat, offset, model.body_mass)
+    cdof = _motion_axes(data.xaxis, data.xmat, data.xanchor, data.subtree_com, static=model.static)
     return data.replace(cinert=cinert, cdof=cdof)
+
+
+@stage
+def _centres(moment: Array, mass: Array, own: Array) -> Array:
+    heavy = mass >= _MIN_MASS
+    return jnp.where(heavy, moment / jnp.where(heavy, mass, 1), own)
+
+
+@stage
+def _inertias(inertia: Array, rotation: Array, offset: Array, mass: Array) -> Array:
+    """Spatial inertias of the bodies; the world has none."""
+    cinert = spatial.inertia_about(inertia, rotation, offset, mass)
+    is_body = np.minimum(np.arange(cinert.shape[0]), 1)[:, None, None]
+    return cinert * jnp.asarray(is_body, cinert.dtype)
 
 
 @functools.lru_cache(maxsize=64)
@@ -72,20 +80,18 @@ def _axis_rows(static: Static) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return source, rotation, static.jnt_bodyid[np.array(ball, int)]
 
 
-def _motion_axes(model: Model, data: Data) -> Array:
+@stage
+def _motion_axes(xaxis: Array, xmat: Array, xanchor: Array, com: Array, *, static: Static) -> Array:
     """Cdof (nv, 6, W): for a rotation (k, k x r), r from the anchor to the tree's centre of mass; else (0, k)."""
-    if not model.nv:
-        return data.cdof
-    source, rotation, bodies = _axis_rows(model.static)
-    parts = [data.xaxis]
+    source, rotation, bodies = _axis_rows(static)
+    parts = [xaxis]
     if len(bodies):
-        columns = jnp.swapaxes(take(data.xmat, bodies), 1, 2)
+        columns = jnp.swapaxes(take(xmat, bodies), 1, 2)
         parts.append(columns.reshape(3 * len(bodies), 3, columns.shape[-1]))
     if (rotation == 0).any():
-        parts.append(jnp.eye(3, dtype=data.xaxis.dtype)[:, :, None])
+        parts.append(jnp.eye(3, dtype=xaxis.dtype)[:, :, None])
     axis = take(concat(parts), source)
-    anchor = take(data.xanchor, model.dof_jntid)
-    arm = -root_offset(model, data, anchor, model.dof_bodyid)
+    arm = take(com, static.body_rootid[static.dof_bodyid]) - take(xanchor, static.dof_jntid)
     turns = jnp.asarray(rotation[:, None, None], axis.dtype)
     return concat([axis * turns, turns * spatial.cross(axis, arm) + (1 - turns) * axis], axis=1)
 
@@ -94,27 +100,31 @@ def crb(model: Model, data: Data) -> Data:
     """Computes M and `work.crb` by the composite rigid body algorithm, with armatures."""
     if not model.nv:
         return data
-    masks = tree(model.static)
-    below = masks.descendants.copy()
+    below = tree(model.static).descendants.copy()
     below[0] = 0
-    composite = lax.optimization_barrier(mask_product(below, data.cinert))
-    momentum = spatial.mul_inertia(take(composite, model.dof_bodyid), data.cdof)
-    momentum = lax.optimization_barrier(momentum)
-    rows, cols = m_entries(model.static)
-    entries = spatial.dot(take(data.cdof, cols), take(momentum, rows))
+    composite = mask_product(below, data.cinert)
+    momentum = _momenta(composite, data.cdof, static=model.static)
     armature = model.dof_armature + added_by_actuators(model, model.actuator_armature)
-    diagonal = np.flatnonzero(rows == cols)
-    entries = entries + add_rows(armature, diagonal, len(rows))
-    if model.ntendon and data.work.ten_J is not None:
-        J, tendon_armature = data.work.ten_J, model.tendon_armature
-        tendon_armature = tendon_armature + added_by_actuators(
-            model, model.actuator_armature, to_tendons=True
-        )
-        columns = jnp.moveaxis(J, 1, 0)
-        products = take(columns, rows) * take(columns, cols) * tendon_armature
-        entries = entries + jnp.sum(products, axis=1)
-    entries = lax.optimization_barrier(entries)
+    entries = _entries(data.cdof, momentum, armature, static=model.static)
+    if model.ntendon:
+        rows, cols = m_entries(model.static)
+        added = model.tendon_armature + added_by_actuators(model, model.actuator_armature, to_tendons=True)
+        columns = jnp.moveaxis(data.work.ten_J, 1, 0)
+        entries = entries + jnp.sum(take(columns, rows) * take(columns, cols) * added, axis=1)
     return data.replace(M=entries, work=data.work.replace(crb=composite))
+
+
+@stage
+def _momenta(composite: Array, cdof: Array, *, static: Static) -> Array:
+    """Momentum (nv, 6, W) of what each dof carries when it moves at unit speed."""
+    return spatial.mul_inertia(take(composite, static.dof_bodyid), cdof)
+
+
+@stage
+def _entries(cdof: Array, momentum: Array, armature: Array, *, static: Static) -> Array:
+    rows, cols = m_entries(static)
+    entries = spatial.dot(take(cdof, cols), take(momentum, rows))
+    return entries + add_rows(armature, np.flatnonzero(rows == cols), len(rows))
 
 
 @functools.lru_cache(maxsize=64)

@@ -8,19 +8,19 @@ is the logarithm of the depth. A body has the frame of its last node.
 from __future__ import annotations
 
 import functools
-import itertools
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import CamLightType, JointType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
-from jaxsim.math.rows import concat, take
-from jaxsim.math.spatial import cross, matmul, matvec
+from jaxsim.math.rows import concat, split, take
+from jaxsim.math.stage import stage
+from jaxsim.math.vector import cross, matmul, matvec, scale
 from jaxsim.model import Model
 from jaxsim.pytree import Static
 
@@ -38,8 +38,12 @@ class Frames(NamedTuple):
 
     def then(self, child: Frames) -> Frames:
         """Frames given in these frames, in the frame of these."""
-        pos = self.pos + quat.rotate(self.quat, child.pos)
-        return Frames(*lax.optimization_barrier((pos, quat.mul(self.quat, child.quat))))
+        return Frames(*_compose(*self, *child))
+
+
+@stage
+def _compose(pos: Array, orientation: Array, child_pos: Array, child_quat: Array) -> tuple[Array, Array]:
+    return pos + quat.rotate(orientation, child_pos), quat.mul(orientation, child_quat)
 
 
 class _Plan(NamedTuple):
@@ -109,34 +113,45 @@ def kinematics(model: Model, data: Data) -> Data:
     motion = moves.frames
     parts = [base.take(model.jnt_bodyid[plan.first]).then(motion.take(plan.first)), motion, base]
     local = Frames(concat([f.pos for f in parts]), concat([f.quat for f in parts]))
-    node = Frames(*lax.optimization_barrier(tuple(local.take(plan.local))))
+    node = local.take(plan.local)
     for pointer in plan.jumps:
         node = node.take(pointer).then(node)
-    mat = lax.optimization_barrier(quat.to_matrix(node.quat))
-    xmat = take(mat, plan.node)
+    offset = concat([model.body_ipos, model.geom_pos, model.site_pos, moves.anchor])
+    turn = _matrices(concat([model.body_iquat, model.geom_quat, model.site_quat]))
+    names = ("xpos", "xquat", "xmat", "xaxis", *_POINTS, *_AXES)
+    results = _attached(*node, offset, turn, moves.axis, static=model.static)
+    return data.replace(**dict(zip(names, results, strict=True)))
 
-    owner = plan.node[np.concatenate([np.arange(model.nbody), model.geom_bodyid, model.site_bodyid])]
-    orientation = concat([model.body_iquat, model.geom_quat, model.site_quat])
-    axes = matmul(take(mat, owner), lax.optimization_barrier(quat.to_matrix(orientation)))
-    owner = np.concatenate([owner, np.arange(model.njnt)])
-    pos = concat([model.body_ipos, model.geom_pos, model.site_pos, moves.anchor])
-    pos = take(node.pos, owner) + matvec(take(mat, owner), pos)
-    ends = np.cumsum([0, model.nbody, model.ngeom, model.nsite, model.njnt])
-    cuts = list(itertools.pairwise(int(e) for e in ends))
-    results = {
-        "xpos": take(node.pos, plan.node),
-        "xquat": take(node.quat, plan.node),
-        "xmat": xmat,
-        "xanchor": lax.slice_in_dim(pos, *cuts[3]),
-        "xaxis": matvec(lax.slice_in_dim(mat, 0, model.njnt), moves.axis),
-        "xipos": lax.slice_in_dim(pos, *cuts[0]),
-        "ximat": lax.slice_in_dim(axes, *cuts[0]),
-        "geom_xpos": lax.slice_in_dim(pos, *cuts[1]),
-        "geom_xmat": lax.slice_in_dim(axes, *cuts[1]),
-        "site_xpos": lax.slice_in_dim(pos, *cuts[2]),
-        "site_xmat": lax.slice_in_dim(axes, *cuts[2]),
-    }
-    return data.replace(**lax.optimization_barrier(results))
+
+_POINTS = ("xipos", "geom_xpos", "site_xpos", "xanchor")
+_AXES = ("ximat", "geom_xmat", "site_xmat")
+
+
+@stage
+def _matrices(orientation: Array) -> Array:
+    return quat.to_matrix(orientation)
+
+
+@stage
+def _attached(
+    pos: Array, orientation: Array, offset: Array, turn: Array, axis: Array, *, static: Static
+) -> tuple[Array, ...]:
+    """Frames of bodies, joint axes, then points and axes of all that is fixed in bodies, in the world."""
+    plan = _plan(static)
+    mat = _matrices(orientation)
+    owner = plan.node[np.concatenate([np.arange(static.nbody), static.geom_bodyid, static.site_bodyid])]
+    axes = matmul(take(mat, owner), turn)
+    owner = np.concatenate([owner, np.arange(static.njnt)])
+    points = take(pos, owner) + matvec(take(mat, owner), offset)
+    sizes = (static.nbody, static.ngeom, static.nsite)
+    return (
+        take(pos, plan.node),
+        take(orientation, plan.node),
+        take(mat, plan.node),
+        matvec(take(mat, np.arange(static.njnt)), axis),
+        *split(points, (*sizes, static.njnt)),
+        *split(axes, sizes),
+    )
 
 
 def _bases(model: Model, data: Data, plan: _Plan) -> Frames:
@@ -197,18 +212,28 @@ def _displacement(model: Model, data: Data, ids: np.ndarray) -> Array:
 
 def _slide(model: Model, data: Data, ids: np.ndarray) -> _Motions:
     axis, anchor = take(model.jnt_axis, ids), take(model.jnt_pos, ids)
-    shift = axis * _displacement(model, data, ids)[:, None]
+    shift = scale(_displacement(model, data, ids)[:, None], axis)
     return _Motions(Frames(shift, _identity(len(ids), shift)), anchor - shift, axis)
 
 
 def _hinge(model: Model, data: Data, ids: np.ndarray) -> _Motions:
     """The anchor stays: p' = p - R p = -(sin(a) k x p + (1 - cos(a)) k x (k x p)), after Rodrigues."""
-    half = 0.5 * _displacement(model, data, ids)[:, None]
     axis, anchor = take(model.jnt_axis, ids), take(model.jnt_pos, ids)
-    sine, cosine, once = lax.optimization_barrier((jnp.sin(half), jnp.cos(half), cross(axis, anchor)))
-    twice = lax.optimization_barrier(cross(axis, once))
-    shift = -2 * sine * (cosine * once + sine * twice)
-    return _Motions(Frames(shift, concat([cosine, axis * sine], axis=1)), anchor, axis)
+    shift, turn = _turn(0.5 * _displacement(model, data, ids)[:, None], axis, *_moments(axis, anchor))
+    return _Motions(Frames(shift, turn), anchor, axis)
+
+
+@stage
+def _moments(axis: Array, anchor: Array) -> tuple[Array, Array]:
+    once = cross(axis, anchor)
+    return once, cross(axis, once)
+
+
+@stage
+def _turn(half: Array, axis: Array, once: Array, twice: Array) -> tuple[Array, Array]:
+    sine, cosine = jnp.sin(half), jnp.cos(half)
+    shift = scale(-2 * sine, scale(cosine, once) + scale(sine, twice))
+    return shift, concat([cosine, scale(sine, axis)], axis=1)
 
 
 def _ball(model: Model, data: Data, ids: np.ndarray) -> _Motions:
@@ -220,10 +245,15 @@ def _free(model: Model, data: Data, ids: np.ndarray) -> _Motions:
 
 
 def _rotation(model: Model, data: Data, ids: np.ndarray, adr: np.ndarray) -> _Motions:
-    q = lax.optimization_barrier(quat.normalize(_gather_blocks(data.qpos, adr, 4)))
     anchor = take(model.jnt_pos, ids)
-    axis = quat.rotate_inverse(q, take(model.jnt_axis, ids))
-    return _Motions(Frames(anchor - quat.rotate(q, anchor), q), anchor, axis)
+    shift, q, axis = _turn_by(_gather_blocks(data.qpos, adr, 4), take(model.jnt_axis, ids), anchor)
+    return _Motions(Frames(shift, q), anchor, axis)
+
+
+@stage
+def _turn_by(q: Array, axis: Array, anchor: Array) -> tuple[Array, Array, Array]:
+    q = quat.normalize(q)
+    return anchor - quat.rotate(q, anchor), q, quat.rotate_inverse(q, axis)
 
 
 _MOTIONS = {JointType.FREE: _free, JointType.BALL: _ball, JointType.SLIDE: _slide, JointType.HINGE: _hinge}

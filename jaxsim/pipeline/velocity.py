@@ -10,12 +10,14 @@ import functools
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit
 from jaxsim.math import spatial
-from jaxsim.math.rows import concat, mask_product, take
+from jaxsim.math.rows import concat, mask_product, split, take
+from jaxsim.math.stage import stage
+from jaxsim.math.vector import scale
 from jaxsim.model import Model
 from jaxsim.pipeline.inertia import root_offset
 from jaxsim.pipeline.topology import tree
@@ -34,12 +36,14 @@ def com_vel(model: Model, data: Data) -> Data:
     """Computes cvel and cdof_dot."""
     if not model.nv:
         return data
-    motion = lax.optimization_barrier(data.cdof * data.qvel[:, None])
-    sums = lax.optimization_barrier(mask_product(_paths(model.static), motion))
-    cvel = lax.slice_in_dim(sums, 0, model.nbody)
-    cdof_dot = spatial.cross_motion(lax.slice_in_dim(sums, model.nbody, model.nbody + model.nv), data.cdof)
-    cvel, cdof_dot = lax.optimization_barrier((cvel, cdof_dot))
-    return data.replace(cvel=cvel, cdof_dot=cdof_dot)
+    sums = mask_product(_paths(model.static), scale(data.qvel[:, None], data.cdof))
+    cvel, before = split(sums, (model.nbody, model.nv))
+    return data.replace(cvel=cvel, cdof_dot=_rates(before, data.cdof))
+
+
+@stage
+def _rates(before: Array, cdof: Array) -> Array:
+    return spatial.cross_motion(before, cdof)
 
 
 def _gravity(model: Model) -> Array:
@@ -50,31 +54,41 @@ def _gravity(model: Model) -> Array:
     return jnp.concatenate([jnp.zeros_like(g), -g])
 
 
-def _wrenches_of_motion(data: Data, cacc: Array) -> Array:
+@stage
+def _momenta(cinert: Array, cvel: Array) -> Array:
+    return spatial.mul_inertia(cinert, cvel)
+
+
+@stage
+def _wrenches(cinert: Array, cvel: Array, momentum: Array, cacc: Array) -> Array:
     """Forces (nbody, 6, W) that the bodies' motion requires: I a + v x* I v."""
-    momentum = lax.optimization_barrier(spatial.mul_inertia(data.cinert, data.cvel))
-    return spatial.mul_inertia(data.cinert, cacc) + spatial.cross_force(data.cvel, momentum)
+    return spatial.mul_inertia(cinert, cacc) + spatial.cross_force(cvel, momentum)
 
 
-def _project(model: Model, data: Data, wrenches: Array) -> Array:
+def _wrenches_of_motion(data: Data, cacc: Array) -> Array:
+    return _wrenches(data.cinert, data.cvel, _momenta(data.cinert, data.cvel), cacc)
+
+
+@stage
+def _project(cdof: Array, wrenches: Array, *, static: Static) -> Array:
     """Generalized force (nv, W) of wrenches on bodies about the centres of mass of their trees."""
-    carried = lax.optimization_barrier(mask_product(tree(model.static).carried, wrenches))
-    return spatial.dot(data.cdof, carried)
+    return spatial.dot(cdof, mask_product(tree(static).carried, wrenches))
 
 
 def rne(model: Model, data: Data) -> Data:
     """Computes qfrc_bias: Coriolis, centrifugal and gravitational forces."""
     if not model.nv:
         return data
-    cacc = mask_product(tree(model.static).path, data.cdof_dot * data.qvel[:, None]) + _gravity(model)
-    wrenches = _wrenches_of_motion(data, lax.optimization_barrier(cacc))
-    return data.replace(qfrc_bias=lax.optimization_barrier(_project(model, data, wrenches)))
+    cacc = mask_product(tree(model.static).path, scale(data.qvel[:, None], data.cdof_dot)) + _gravity(model)
+    wrenches = _wrenches_of_motion(data, cacc)
+    return data.replace(qfrc_bias=_project(data.cdof, wrenches, static=model.static))
 
 
 def apply_wrenches(model: Model, data: Data, force: Array, torque: Array, points: Array) -> Array:
     """Generalized force (nv, W) of forces and torques (nbody, 3, W) applied to bodies at points, world axes."""
     arm = root_offset(model, data, points, np.arange(model.nbody))
-    return _project(model, data, concat([torque + spatial.cross(arm, force), force], axis=1))
+    wrenches = concat([torque + spatial.cross(arm, force), force], axis=1)
+    return _project(data.cdof, wrenches, static=model.static)
 
 
 def rne_postconstraint(model: Model, data: Data, contact_wrenches: Array | None = None) -> Data:
@@ -87,7 +101,7 @@ def rne_postconstraint(model: Model, data: Data, contact_wrenches: Array | None 
         the centres of mass of the trees; none: no such constraint.
     """
     arm = root_offset(model, data, data.xipos, np.arange(model.nbody))
-    force, torque = data.xfrc_applied[:, :3], data.xfrc_applied[:, 3:]
+    force, torque = split(data.xfrc_applied, (3, 3), axis=1)
     external = concat([torque + spatial.cross(arm, force), force], axis=1)
     if contact_wrenches is not None:
         external = external + contact_wrenches
@@ -96,7 +110,7 @@ def rne_postconstraint(model: Model, data: Data, contact_wrenches: Array | None 
     external = external * jnp.asarray(is_body, external.dtype)
     cacc = jnp.broadcast_to(_gravity(model), (model.nbody, 6, model.opt.gravity.shape[-1]))
     if model.nv:
-        rate = data.cdof_dot * data.qvel[:, None] + data.cdof * data.qacc[:, None]
+        rate = scale(data.qvel[:, None], data.cdof_dot) + scale(data.qacc[:, None], data.cdof)
         cacc = cacc + mask_product(tree(model.static).path, rate)
     wrenches = _wrenches_of_motion(data, cacc) - external
     cfrc_int = mask_product(tree(model.static).descendants, wrenches)
@@ -108,7 +122,7 @@ def subtree_vel(model: Model, data: Data) -> Data:
     masks = tree(model.static)
     arm = root_offset(model, data, data.xipos, np.arange(model.nbody))
     velocity = spatial.shift_motion(data.cvel, arm)
-    angular, linear = velocity[:, :3], velocity[:, 3:]
+    angular, linear = split(velocity, (3, 3), axis=1)
     momentum = model.body_mass[:, None] * linear
     own = spatial.matvec_transposed(data.ximat, angular) * model.body_inertia
     spin = spatial.matvec(data.ximat, own)

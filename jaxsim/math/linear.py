@@ -1,0 +1,123 @@
+"""Linear and bilinear operations as single JAX primitives with transposes of our own.
+
+JAX derives the transpose of a slice as a padded array and that of a broadcast as a reduction; a chain of vector algebra
+then spends most of reverse mode adding arrays of zeros. Here each operation names its transpose, which is again such an
+operation, so derivatives of any order and mode are as short as the forward code. Lowering is inline: XLA sees the same
+elementary operations and fuses them as before.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+__all__ = ["bilinear", "linear"]
+
+
+def _primitive(name: str, compute: Callable[..., Any], multiple_results: bool) -> Primitive:
+    primitive = Primitive(name)
+    primitive.multiple_results = multiple_results
+
+    @functools.lru_cache(maxsize=4096)
+    def shapes(signature: tuple[Any, ...], params: tuple[Any, ...], x64: bool) -> Any:
+        types = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in signature]
+        out = jax.eval_shape(functools.partial(compute, **dict(params)), *types)
+        return jax.tree.map(lambda a: jax.core.ShapedArray(a.shape, a.dtype), out)
+
+    def abstract(*avals: Any, **params: Any) -> Any:
+        signature = tuple((tuple(a.shape), np.dtype(a.dtype)) for a in avals)
+        found = shapes(signature, tuple(params.items()), jax.config.jax_enable_x64)  # pyright: ignore
+        return list(found) if multiple_results else found
+
+    def batch(args: Any, dims: Any, **params: Any) -> Any:
+        out = jax.vmap(functools.partial(compute, **params), in_axes=tuple(dims))(*args)
+        return (list(out), [0] * len(out)) if multiple_results else (out, 0)
+
+    def run(*args: Any, **params: Any) -> Any:
+        return jax.jit(functools.partial(compute, **params))(*args)
+
+    primitive.def_impl(run)
+    primitive.def_abstract_eval(abstract)
+    mlir.register_lowering(primitive, mlir.lower_fun(compute, multiple_results=multiple_results))
+    batching.primitive_batchers[primitive] = batch
+    return primitive
+
+
+def linear(
+    name: str,
+    compute: Callable[..., Any],
+    transpose: Callable[..., Array],
+    multiple_results: bool = False,
+) -> Callable[..., Any]:
+    """Makes a linear function of one array a primitive.
+
+    Args:
+      name: of the primitive, as it appears in jaxprs.
+      compute: `compute(x, **params)`; parameters are hashable.
+      transpose: `transpose(cotangent, shape=..., **params)`, with the shape of x; of several results, a list of
+        cotangents.
+      multiple_results: whether `compute` returns a tuple.
+    """
+    primitive = _primitive(name, compute, multiple_results)
+
+    def rule(cotangent: Any, x: Any, **params: Any) -> list[Any]:
+        if multiple_results:
+            if all(type(c) is ad.Zero for c in cotangent):
+                return [ad.Zero(x.aval)]
+            cotangent = [ad.instantiate_zeros(c) for c in cotangent]
+        return [transpose(cotangent, shape=tuple(x.aval.shape), **params)]
+
+    ad.deflinear2(primitive, rule)
+
+    def bind(x: Array, **params: Any) -> Any:
+        return primitive.bind(x, **params)
+
+    return bind
+
+
+def bilinear(
+    name: str,
+    compute: Callable[[Array, Array], Array],
+    left: Callable[[Array, Array], Array],
+    right: Callable[[Array, Array], Array],
+) -> Callable[[Array, Array], Array]:
+    """Makes a bilinear function of two arrays, which may broadcast against each other, a primitive.
+
+    Args:
+      name: of the primitive.
+      compute: `compute(x, y)`.
+      left: `left(cotangent, y)`, the transpose with respect to x, before sums over what was broadcast.
+      right: `right(cotangent, x)`, the transpose with respect to y.
+    """
+    primitive = _primitive(name, compute, False)
+    ad.defbilinear(
+        primitive,
+        lambda ct, x, y: _unbroadcast(left(ct, y), tuple(x.aval.shape)),
+        lambda ct, x, y: _unbroadcast(right(ct, x), tuple(y.aval.shape)),
+    )
+
+    @functools.wraps(compute)
+    def bind(x: Array, y: Array) -> Array:
+        if x.dtype != y.dtype:
+            dtype = jnp.promote_types(x.dtype, y.dtype)
+            x, y = x.astype(dtype), y.astype(dtype)
+        return primitive.bind(x, y)
+
+    return bind
+
+
+def _unbroadcast(x: Array, shape: tuple[int, ...]) -> Array:
+    """Sums x over the axes along which an array of the given shape was repeated."""
+    extra = x.ndim - len(shape)
+    if extra:
+        x = jnp.sum(x, axis=tuple(range(extra)))
+    axes = tuple(i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1)
+    return jnp.sum(x, axis=axes, keepdims=True) if axes else x
