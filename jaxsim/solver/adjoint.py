@@ -1,42 +1,66 @@
 """Derivative of the solution by the implicit function theorem. Native layout.
 
 At the optimum the gradient `r(x, theta) = M x - force - J^T f(J x - aref)` is zero, so `dx = -H^-1 (dr/dtheta) dtheta`
-with `H = M + J^T C J`, whatever the iteration did and wherever it started. Everything here is differentiable JAX, so
-the rule transposes and nests.
+with `H = M + J^T C J`, whatever the iteration did and wherever it started. Forces follow from the acceleration.
+Everything here is differentiable JAX, so the rule transposes and nests.
 """
 
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 import jax
 from jax import Array
 
 from jaxsim.solver import linalg
-from jaxsim.solver.assembly import Problem, gradient, hessian, multiply
+from jaxsim.solver.assembly import Problem, forces, full_inertia, hessian, multiply
 from jaxsim.solver.layout import RowLayout
-from jaxsim.solver.stack import residuals
+from jaxsim.solver.stack import RowValues, residuals, transpose
 
-__all__ = ["optimum"]
+__all__ = ["Optimum", "evaluate", "optimum"]
+
+
+class Optimum(NamedTuple):
+    """A solution of the problem.
+
+    Attributes:
+      x: acceleration, `(nv, W)`.
+      push: constraint force on the dofs, J^T f, `(nv, W)`.
+      f: forces of the rows.
+    """
+
+    x: Array
+    push: Array
+    f: RowValues
+
+
+def evaluate(problem: Problem, x: Array) -> Optimum:
+    """The forces that belong to an acceleration."""
+    f = forces(problem.rows, residuals(problem.rows, x))
+    return Optimum(x, transpose(problem.rows, f, x), f)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def optimum(layout: RowLayout, problem: Problem, x: Array) -> Array:
-    """Gives a solution `x` of the problem its derivative with respect to the problem; `x` itself is constant."""
+def optimum(layout: RowLayout, problem: Problem, found: Optimum) -> Optimum:
+    """Gives a solution its derivative with respect to the problem; `found` itself is constant."""
     del layout, problem
-    return x
+    return found
 
 
 @optimum.defjvp
 def _optimum_jvp(
-    layout: RowLayout, primals: tuple[Problem, Array], tangents: tuple[Problem, Array]
-) -> tuple[Array, Array]:
+    layout: RowLayout, primals: tuple[Problem, Optimum], tangents: tuple[Problem, Optimum]
+) -> tuple[Optimum, Optimum]:
     problem, _ = primals
-    x = optimum(layout, *primals)
+    dproblem, _ = tangents
+    found = optimum(layout, *primals)
+    x = found.x
 
     def imbalance(problem: Problem) -> Array:
-        return gradient(problem, multiply(layout, problem, x), residuals(problem.rows, x))
+        return multiply(full_inertia(layout, problem.M), x) - problem.force - evaluate(problem, x).push
 
-    _, change = jax.jvp(imbalance, (problem,), (tangents[0],))
+    _, change = jax.jvp(imbalance, (problem,), (dproblem,))
     H = hessian(layout, problem, residuals(problem.rows, x))
-    return x, -linalg.solve_tree(layout.hessian, H, change)
+    dx = -linalg.solve_tree(layout.hessian, H, change)
+    return found, jax.jvp(evaluate, (problem, x), (dproblem, dx))[1]

@@ -14,11 +14,13 @@ from jax import Array
 from jaxsim.math.rows import concat, take
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, record
-from jaxsim.solver import cone, linalg
+from jaxsim.solver import cone
+from jaxsim.solver.jacobian import contract
 from jaxsim.solver.layout import RowLayout
+from jaxsim.solver.linalg import TreeStructure
 from jaxsim.solver.stack import Rows, RowValues, gram, transpose
 
-__all__ = ["Problem", "cost", "forces", "gradient", "hessian", "multiply"]
+__all__ = ["Problem", "cost", "forces", "full_inertia", "hessian", "multiply", "push"]
 
 
 @record
@@ -30,9 +32,18 @@ class Problem(Record):
     rows: Rows = leaf("", "constraint rows")
 
 
-def multiply(layout: RowLayout, problem: Problem, x: Array) -> Array:
-    """M x."""
-    return linalg.mul_tree(layout.inertia, problem.M, x)
+def full_inertia(layout: RowLayout, M: Array) -> Array:
+    """The symmetric matrix `(nv, nv, W)` of M's entries."""
+    n = layout.inertia.n
+    return stage(_picked)(M, place=tuple(_places(layout.inertia).reshape(-1).tolist())).reshape(
+        n, n, M.shape[-1]
+    )
+
+
+@stage
+def multiply(full: Array, x: Array) -> Array:
+    """M x for the symmetric matrix M `(nv, nv, W)`."""
+    return contract(full, x[:, None])
 
 
 def forces(rows: Rows, r: RowValues) -> RowValues:
@@ -57,11 +68,9 @@ def cost(problem: Problem, smooth: Array, x: Array, inertial: Array, r: RowValue
     return functools.reduce(jnp.add, [jnp.sum(part, axis=0) for part in parts])
 
 
-@stage
-def gradient(problem: Problem, inertial: Array, r: RowValues) -> Array:
-    """Gradient of the cost, `M x - force - J^T f`, from M x and the residuals."""
-    balance = inertial - problem.force
-    return balance - transpose(problem.rows, forces(problem.rows, r), balance)
+def push(rows: Rows, r: RowValues, like: Array) -> Array:
+    """Constraint force on the dofs at some residuals, J^T f, `(nv, W)`; `like` is any array of that shape."""
+    return transpose(rows, forces(rows, r), like)
 
 
 def hessian(layout: RowLayout, problem: Problem, r: RowValues) -> Array:
@@ -76,7 +85,16 @@ def _embedded(layout: RowLayout, M: Array) -> Array:
     """M's entries in the structure of the Hessian."""
     if layout.hessian == layout.inertia:
         return M
-    place = np.full((layout.inertia.n, layout.inertia.n), layout.inertia.size)
-    place[layout.inertia.rows, layout.inertia.cols] = np.arange(layout.inertia.size)
-    padded = concat([M, jnp.zeros((1, M.shape[-1]), M.dtype)])
-    return take(padded, place[layout.hessian.rows, layout.hessian.cols])
+    return _picked(M, place=tuple(_places(layout.inertia)[layout.hessian.rows, layout.hessian.cols].tolist()))
+
+
+def _places(structure: TreeStructure) -> np.ndarray:
+    """Where each element of the matrix is among the stored entries, `(n, n)`; one past their end: nowhere."""
+    place = np.full((structure.n, structure.n), structure.size)
+    place[structure.rows, structure.cols] = np.arange(structure.size)
+    return np.minimum(place, place.T)
+
+
+def _picked(M: Array, *, place: tuple[int, ...]) -> Array:
+    """Entries at some places, zero where there is none."""
+    return take(concat([M, jnp.zeros((1, M.shape[-1]), M.dtype)]), np.array(place))

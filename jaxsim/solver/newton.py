@@ -13,15 +13,17 @@ A world is done when
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
-from jaxsim.solver.assembly import Problem, cost, gradient, hessian, multiply
+from jaxsim.solver.assembly import Problem, cost, full_inertia, hessian, multiply, push
 from jaxsim.solver.layout import RowLayout
 from jaxsim.solver.linesearch import search, slope_function
 from jaxsim.solver.stack import Rows, RowValues, product, residuals
@@ -37,19 +39,18 @@ class Solution(NamedTuple):
 
     Attributes:
       x: acceleration, `(nv, W)`.
+      inertial: M x, `(nv, W)`.
+      r: residuals of the rows.
+      push: constraint force J^T f, `(nv, W)`.
       iterations: iterations used, `(W,)`.
+      done: whether to stop, `(W,)`.
       converged: whether it stopped before it ran out of iterations, `(W,)`.
     """
 
     x: Array
-    iterations: Array
-    converged: Array
-
-
-class _State(NamedTuple):
-    x: Array
     inertial: Array
     r: RowValues
+    push: Array
     iterations: Array
     done: Array
     converged: Array
@@ -67,67 +68,78 @@ def minimise(
       smooth: acceleration without constraints, `(nv, W)`.
       guess: another starting point, or None.
     """
-    option = model.opt
-    scale = 1 / (model.stat.meaninertia * max(1, model.nv))
-    start = smooth if guess is None else _better(layout, problem, smooth, guess)
-    width = start.shape[-1]
-    r = residuals(problem.rows, start)
-    epsilon = float(jnp.finfo(start.dtype).eps)
-    nobody = jnp.zeros((width,), bool)
-    count = jnp.zeros((width,), int)
-    state = _State(
-        start, multiply(layout, problem, start), r, count, nobody | (option.iterations <= 0), nobody
-    )
-
-    def body(state: _State) -> _State:
-        g = gradient(problem, state.inertial, state.r)
-        p = _newton(layout, problem, state.r, g)
-        decrement = -0.5 * jnp.sum(g * p, axis=0)
-        level = jnp.maximum(
-            option.tolerance / scale, epsilon * cost(problem, smooth, state.x, state.inertial, state.r)
-        )
-        near = decrement <= level
-        inertial_p = multiply(layout, problem, p)
-        row_p = product(problem.rows, p)
-        slope = slope_function(problem.rows, state.inertial - problem.force, inertial_p, p, state.r, row_p)
-        norm = jnp.sqrt(jnp.sum(p * p, axis=0))
-        enough = option.tolerance * option.ls_tolerance * norm / scale
-        enough = jnp.maximum(enough, _SEARCH_RELATIVE * 2 * decrement)
-        enough = jnp.where(near | state.done, jnp.inf, enough)
-        t = search(slope, enough, option.ls_iterations, width, p.dtype)
-        t_step = jnp.where(state.done, 0, t)
-        r = jax.tree.map(lambda a, b: a + t_step * b, state.r, row_p)
-        exact = (t == 1) & _same(problem.rows, state.r, r)
-        iterations = state.iterations + ~state.done
-        converged = jnp.where(state.done, state.converged, near | exact)
-        return _State(
-            x=state.x + t_step * p,
-            inertial=state.inertial + t_step * inertial_p,
-            r=r,
-            iterations=iterations,
-            done=state.done | converged | (iterations >= option.iterations),
-            converged=converged,
-        )
-
-    state = lax.while_loop(lambda s: ~jnp.all(s.done), body, state)
-    return Solution(state.x, state.iterations, state.converged)
+    M = full_inertia(layout, problem.M)
+    start = _start(problem, M, smooth, guess)
+    start = start._replace(done=start.done | (model.opt.iterations <= 0))
+    step = functools.partial(_iterate, layout, model, problem, M, smooth)
+    return lax.while_loop(lambda s: ~jnp.all(s.done), step, start)
 
 
-def _better(layout: RowLayout, problem: Problem, smooth: Array, guess: Array) -> Array:
+def _start(problem: Problem, M: Array, smooth: Array, guess: Array | None) -> Solution:
     """Of two accelerations the one of lower cost, world by world."""
-    cost_smooth = cost(problem, smooth, smooth, problem.force, residuals(problem.rows, smooth))
-    cost_guess = cost(
-        problem, smooth, guess, multiply(layout, problem, guess), residuals(problem.rows, guess)
+    r = residuals(problem.rows, smooth)
+    x, inertial = smooth, problem.force
+    if guess is not None:
+        r_guess, inertial_guess = residuals(problem.rows, guess), multiply(M, guess)
+        before = cost(problem, smooth, smooth, problem.force, r)
+        keep = cost(problem, smooth, guess, inertial_guess, r_guess) > before
+        x, inertial, r = jax.tree.map(
+            lambda a, b: jnp.where(keep, a, b), (x, inertial, r), (guess, inertial_guess, r_guess)
+        )
+    width = max(a.shape[-1] for a in jax.tree.leaves((problem, x, r)))
+    x, inertial, r = jax.tree.map(lambda a: jnp.broadcast_to(a, (*a.shape[:-1], width)), (x, inertial, r))
+    nobody = jnp.zeros((width,), bool)
+    return Solution(x, inertial, r, push(problem.rows, r, x), jnp.zeros((width,), int), nobody, nobody)
+
+
+def _iterate(
+    layout: RowLayout, model: Model, problem: Problem, M: Array, smooth: Array, state: Solution
+) -> Solution:
+    """One Newton step of the worlds that are not done."""
+    option, rows = model.opt, problem.rows
+    scale = 1 / (model.stat.meaninertia * max(1, model.nv))
+    g = state.inertial - problem.force - state.push
+    H = hessian(layout, problem, state.r)
+    p = -linalg.solve_tree(layout.hessian, H, g)
+    decrement = -0.5 * jnp.sum(g * p, axis=0)
+    round_off = float(jnp.finfo(p.dtype).eps) * cost(problem, smooth, state.x, state.inertial, state.r)
+    near = decrement <= jnp.maximum(option.tolerance / scale, round_off)
+    inertial_p, row_p = multiply(M, p), product(rows, p)
+    enough = option.tolerance * option.ls_tolerance * jnp.sqrt(jnp.sum(p * p, axis=0)) / scale
+    enough = jnp.maximum(enough, _SEARCH_RELATIVE * 2 * decrement)
+    enough = jnp.where(near | state.done, jnp.inf, enough)
+    slope = slope_function(rows, state.inertial - problem.force, inertial_p, p, state.r, row_p)
+    t = search(slope, enough, option.ls_iterations, p.shape[-1], p.dtype)
+    return _advance(rows, option.iterations, state, t, (p, inertial_p, row_p), near)
+
+
+def _advance(
+    rows: Rows,
+    limit: Array,
+    state: Solution,
+    t: Array,
+    direction: tuple[Array, Array, RowValues],
+    near: Array,
+) -> Solution:
+    """Takes a step `t` along a direction (p, M p, J p) and decides who is done."""
+    moved = jnp.where(state.done, 0, t)
+    before = (state.x, state.inertial, state.r)
+    x, inertial, r = jax.tree.map(lambda a, b: a + moved * b, before, direction)
+    exact = (t == 1) & _same(rows, state.r, r)
+    iterations = state.iterations + ~state.done
+    converged = jnp.where(state.done, state.converged, near | exact)
+    return Solution(
+        x=x,
+        inertial=inertial,
+        r=r,
+        push=push(rows, r, x),
+        iterations=iterations,
+        done=state.done | converged | (iterations >= limit),
+        converged=converged,
     )
-    return jnp.where(cost_guess > cost_smooth, smooth, guess)
 
 
-def _newton(layout: RowLayout, problem: Problem, r: RowValues, g: Array) -> Array:
-    """-H^-1 g."""
-    H = hessian(layout, problem, r)
-    return -linalg.solve_tree(layout.hessian, H, g)
-
-
+@stage
 def _same(rows: Rows, a: RowValues, b: RowValues) -> Array:
     """Whether no row changed its zone, and none is where its cost is not quadratic, `(W,)`."""
     changed = cone.scalar_zone(rows, a.scalar) != cone.scalar_zone(rows, b.scalar)

@@ -10,11 +10,11 @@ from jaxsim.enums import DisableBit
 from jaxsim.math.rows import concat
 from jaxsim.model import Model
 from jaxsim.results import Warning
-from jaxsim.solver.adjoint import optimum
-from jaxsim.solver.assembly import Problem, forces, gradient, multiply
-from jaxsim.solver.layout import RowLayout, row_layout
+from jaxsim.solver.adjoint import Optimum, evaluate, optimum
+from jaxsim.solver.assembly import Problem, forces
+from jaxsim.solver.layout import row_layout
 from jaxsim.solver.newton import Solution, minimise
-from jaxsim.solver.stack import Rows, residuals, transpose
+from jaxsim.solver.stack import Rows
 
 __all__ = ["solve"]
 
@@ -29,27 +29,24 @@ def solve(model: Model, data: Data) -> Data:
     solution and nothing is iterated. Derivatives are those of the optimum; the warm start has none.
     """
     rows: Rows = data.work.rows
-    if not rows.blocks and not rows.elliptic:
+    if not rows.D.shape[0] and not rows.elliptic:
         return _unconstrained(data)
     layout = row_layout(model)
     problem = Problem(M=data.M, force=data.qfrc_smooth, rows=rows)
-    found = data.work.solution
+    fixed = lax.stop_gradient(problem)
     statistics = {}
-    if found is None:
+    if data.work.solution is None:
         guess = None if model.opt.disableflags & DisableBit.WARMSTART else data.qacc_warmstart
-        solution = minimise(layout, *lax.stop_gradient((model, problem, data.qacc_smooth, guess)))
-        found = solution.x
-        statistics = _statistics(layout, model, data, lax.stop_gradient(problem), solution)
-    qacc = optimum(layout, problem, lax.stop_gradient(found))
-    r = residuals(rows, qacc)
-    f = forces(rows, r)
+        solution = minimise(
+            layout, lax.stop_gradient(model), fixed, *lax.stop_gradient((data.qacc_smooth, guess))
+        )
+        found = Optimum(solution.x, solution.push, forces(fixed.rows, solution.r))
+        statistics = _statistics(lax.stop_gradient(model), fixed, solution, data.warning)
+    else:
+        found = evaluate(fixed, lax.stop_gradient(data.work.solution))
+    qacc, push, f = optimum(layout, problem, found)
     by_row = [f.scalar, *(x.reshape(-1, x.shape[-1]) for x in f.elliptic)]
-    return data.replace(
-        qacc=qacc,
-        qfrc_constraint=transpose(rows, f, qacc),
-        efc_force=concat(by_row),
-        **statistics,
-    )
+    return data.replace(qacc=qacc, qfrc_constraint=push, efc_force=concat(by_row), **statistics)
 
 
 def _unconstrained(data: Data) -> Data:
@@ -64,21 +61,18 @@ def _unconstrained(data: Data) -> Data:
     )
 
 
-def _statistics(
-    layout: RowLayout, model: Model, data: Data, problem: Problem, solution: Solution
-) -> dict[str, Array]:
+def _statistics(model: Model, problem: Problem, solution: Solution, warning: Array) -> dict[str, Array]:
     """Iterations, scaled gradient, and the warning if iterations ran out before the gradient was small."""
     scale = 1 / (model.stat.meaninertia * max(1, model.nv))
-    x = solution.x
-    inertial = multiply(layout, problem, x)
-    g = scale * _norm(gradient(problem, inertial, residuals(problem.rows, x)))
+    g = scale * _norm(solution.inertial - problem.force - solution.push)
     epsilon = float(jnp.finfo(g.dtype).eps)
-    round_off = _ROUND_OFF * epsilon * scale * (_norm(inertial) + _norm(problem.force))
+    round_off = _ROUND_OFF * epsilon * scale * (_norm(solution.inertial) + _norm(problem.force))
     failed = ~solution.converged & (g > jnp.maximum(model.opt.tolerance, round_off))
+    bit = jnp.asarray(int(Warning.NOT_CONVERGED), warning.dtype)
     return {
         "solver_niter": solution.iterations,
         "solver_gradient": g,
-        "warning": data.warning | jnp.where(failed, int(Warning.NOT_CONVERGED), 0).astype(data.warning.dtype),
+        "warning": warning | jnp.where(failed, bit, 0),
     }
 
 

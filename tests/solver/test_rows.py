@@ -1,0 +1,126 @@
+"""Constraint rows against the C engine's."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+import jaxsim
+from jaxsim import worlds
+from jaxsim.data import STATE_FIELDS, Data, make_data
+from jaxsim.interop.mujoco import put_model
+from jaxsim.model import Model
+from jaxsim.pipeline.acceleration import fwd_acceleration
+from jaxsim.pipeline.actuation import fwd_actuation
+from jaxsim.pipeline.forward import fwd_position, fwd_velocity
+from jaxsim.pipeline.work import Work
+from jaxsim.solver.layout import row_layout
+from jaxsim.solver.rows import make_constraint
+from jaxsim.solver.stack import product
+
+from .scenes import SCENES, states
+
+STATE = ("qpos", "qvel", "qacc_warmstart", "eq_active")
+
+
+@functools.cache
+def compiled(name: str) -> tuple[mujoco.MjModel, Model]:
+    m = mujoco.MjModel.from_xml_string(SCENES[name])
+    return m, put_model(m)
+
+
+def given(model: Model, d: mujoco.MjData) -> Data:
+    """The integration state of the C engine."""
+    data = make_data(model)
+    return data.replace(**{f: jnp.asarray(getattr(d, f), getattr(data, f).dtype) for f in STATE})
+
+
+@jax.jit
+def constrained(model: Model, data: Data) -> tuple[Data, jax.Array, jax.Array, jax.Array]:
+    """The state with its counts, and the Jacobian, D and aref of all rows; native layout, one world."""
+    native, data = worlds.expand(model), worlds.expand(data).replace(work=Work())
+    for stage in (fwd_position, fwd_velocity, fwd_actuation, fwd_acceleration, make_constraint):
+        data = stage(native, data)
+    rows = data.work.rows
+    J = product(rows, jnp.eye(model.nv))
+    flat = [J.scalar, *(x.reshape(-1, model.nv) for x in J.elliptic)]
+    D = [rows.D, *(x.D.reshape(-1, 1) for x in rows.elliptic)]
+    aref = [rows.aref, *(x.aref.reshape(-1, 1) for x in rows.elliptic)]
+    return data.replace(work=None), *(jnp.concatenate(x) for x in (flat, D, aref))
+
+
+def ordered(J: np.ndarray, D: np.ndarray, aref: np.ndarray) -> np.ndarray:
+    """Rows as (D, aref, J), in an order that does not depend on how they are stored."""
+    table = np.column_stack([D, aref, J])
+    keys = np.round(table @ np.random.default_rng(0).standard_normal((table.shape[1], 2)), 6)
+    return table[np.lexsort(keys.T)]
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_rows_are_the_c_engines(name):
+    m, model = compiled(name)
+    for d in states(m):
+        data, J, D, aref = constrained(model, given(model, d))
+        for count in ("ne", "nf", "nl", "nefc"):
+            assert int(getattr(data, count)[0]) == getattr(d, count), count
+        layout = row_layout(model)
+        loss = np.zeros(layout.size, bool)
+        start = layout.n_dense
+        loss[start : start + len(layout.dof_friction)] = m.dof_frictionloss == 0
+        used = (np.asarray(D)[:, 0] > 0) & ~loss
+        ours = ordered(np.asarray(J)[used], np.asarray(D)[used, 0], np.asarray(aref)[used, 0])
+        theirs = ordered(d.efc_J.reshape(d.nefc, m.nv), d.efc_D, d.efc_aref)
+        # 1e-9: both compute the same formulas in float64
+        assert (np.abs(ours - theirs) <= 1e-9 * (1e-6 + np.abs(theirs).max(axis=0))).all()
+
+
+def test_contacts_know_their_rows():
+    m, model = compiled("pyramids")
+    d = states(m)[2]
+    data = jax.jit(jaxsim.forward)(model, given(model, d))
+    force = np.asarray(data.efc_force)
+    for i in np.flatnonzero(np.asarray(data.contact.efc_address) >= 0):
+        geoms = set(np.asarray(data.contact.geom[i]).tolist())
+        same = [
+            c for c in d.contact if set(c.geom.tolist()) == geoms and np.allclose(c.pos, data.contact.pos[i], atol=1e-9)
+        ]
+        (theirs,) = same
+        n = max(1, 2 * (theirs.dim - 1))
+        first = int(data.contact.efc_address[i])
+        expected = d.efc_force[theirs.efc_address : theirs.efc_address + n]
+        # 1e-6: what a converged solver guarantees
+        np.testing.assert_allclose(force[first : first + n], expected, rtol=1e-6, atol=1e-6)
+
+
+def test_limits_know_their_rows():
+    m, model = compiled("pyramids")
+    layout = row_layout(model)
+    h1, ball = m.joint("h1").id, 4
+    assert m.jnt_type[ball] == mujoco.mjtJoint.mjJNT_BALL
+    assert len(layout.joint_limit_rows(h1)) == 2
+    assert len(layout.joint_limit_rows(ball)) == 1
+    assert layout.joint_limit_rows(0) == ()
+    assert len(layout.tendon_limit_rows(0)) == 2
+    rows = {*layout.joint_limit_rows(h1), *layout.joint_limit_rows(ball), *layout.tendon_limit_rows(0)}
+    assert len(rows) == 5
+    assert max(rows) < layout.contacts[0].address
+
+
+def test_state_fields_suffice():
+    assert set(STATE) <= set(STATE_FIELDS)
+
+
+@pytest.mark.parametrize(("flag", "count"), [("CONTACT", None), ("LIMIT", "nl"), ("FRICTIONLOSS", "nf"), ("CONSTRAINT", "nefc")])
+def test_disabled_classes_have_no_rows(flag, count):
+    m, _ = compiled("pyramids")
+    m = mujoco.MjModel.from_xml_string(SCENES["pyramids"])
+    m.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}")
+    model = put_model(m)
+    d = states(m, (30,))[0]
+    data = jax.jit(jaxsim.forward)(model, given(model, d))
+    assert int(data.nefc) == d.nefc
+    assert count is None or int(getattr(data, count)) == 0
+    np.testing.assert_allclose(data.qacc, d.qacc, rtol=1e-6, atol=1e-6 * np.abs(d.qacc).max())

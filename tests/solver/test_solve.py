@@ -1,0 +1,115 @@
+"""The solver's optimum: against the C engine, against optimality, at the limits of its options."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+import jaxsim
+from jaxsim.data import make_data
+from jaxsim.interop.mujoco import put_model
+from jaxsim.results import Warning
+
+from .scenes import SCENES, states
+from .test_rows import given
+
+forward = jax.jit(jaxsim.forward)
+
+
+@functools.cache
+def compiled(name):
+    m = mujoco.MjModel.from_xml_string(SCENES[name])
+    return m, put_model(m)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_converged_solution_is_the_c_engines(name):
+    m, model = compiled(name)
+    for d in states(m):
+        data = forward(model, given(model, d))
+        # 1e-9: both are converged to round-off
+        scale = 1 + np.abs(d.qacc).max()
+        np.testing.assert_allclose(data.qacc, d.qacc, rtol=0, atol=1e-9 * scale)
+        np.testing.assert_allclose(
+            data.qfrc_constraint, d.qfrc_constraint, rtol=0, atol=1e-9 * (1 + np.abs(d.qfrc_constraint).max())
+        )
+        assert int(data.warning) == 0
+        assert int(data.solver_niter) < 20
+
+
+@pytest.mark.parametrize("name", ["pyramids", "elliptic cones"])
+def test_solution_does_not_depend_on_the_warm_start(name):
+    m, model = compiled(name)
+    d = states(m)[2]
+    data = given(model, d)
+    rng = np.random.default_rng(1)
+    first = forward(model, data)
+    for scale in (1.0, 1e3):
+        start = jnp.asarray(d.qacc + scale * rng.standard_normal(m.nv))
+        other = forward(model, data.replace(qacc_warmstart=start))
+        np.testing.assert_allclose(other.qacc, first.qacc, rtol=0, atol=1e-9 * np.abs(d.qacc).max())
+
+
+def test_worlds_stop_by_themselves():
+    """A world's result does not depend on its neighbours, though all share one loop."""
+    m, model = compiled("pyramids")
+    data = [given(model, d) for d in states(m, (0, 2, 30, 31, 32, 33))]
+    together = jax.jit(jax.vmap(jaxsim.forward, in_axes=(None, 0)))(
+        model, jax.tree.map(lambda *x: jnp.stack(x), *data)
+    )
+    for i, alone in enumerate(data):
+        single = forward(model, alone)
+        np.testing.assert_allclose(together.qacc[i], single.qacc, rtol=1e-10, atol=1e-9)
+        assert int(together.solver_niter[i]) == int(single.solver_niter)
+
+
+def test_iterations_that_run_out_are_reported():
+    m, model = compiled("pyramids")
+    d = states(m)[1]
+    data = given(model, d).replace(qacc_warmstart=jnp.zeros(m.nv))
+    full = forward(model, data)
+    assert int(full.solver_niter) > 1
+    assert not int(full.warning) & Warning.NOT_CONVERGED
+    short = forward(model.replace(opt=model.opt.replace(iterations=jnp.asarray(1))), data)
+    assert int(short.solver_niter) == 1
+    assert int(short.warning) & Warning.NOT_CONVERGED
+    assert float(short.solver_gradient) > float(full.solver_gradient)
+    none = forward(model.replace(opt=model.opt.replace(iterations=jnp.asarray(0))), data)
+    assert int(none.solver_niter) == 0
+
+
+def test_gradient_is_reported_at_round_off():
+    m, model = compiled("elliptic cones")
+    for d in states(m):
+        data = forward(model, given(model, d))
+        scale = 1 / (m.stat.meaninertia * m.nv)
+        # 1e-12 of the forces at hand: rounding of sums of a few hundred terms
+        assert float(data.solver_gradient) < 1e-12 * scale * (1 + np.abs(d.qfrc_smooth).max()) * 1e2
+
+
+def test_without_rows_the_smooth_acceleration_is_taken():
+    m = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><freejoint/><geom size='.1' contype='0'/></body></worldbody></mujoco>"
+    )
+    model = put_model(m)
+    data = forward(model, make_data(model).replace(qvel=jnp.arange(6.0)))
+    np.testing.assert_array_equal(data.qacc, data.qacc_smooth)
+    assert int(data.nefc) == 0
+
+
+@pytest.mark.parametrize("name", ["pyramids", "elliptic cones"])
+def test_float32_converges_with_tolerance_zero(name):
+    m, model = compiled(name)
+    d = states(m)[2]
+    with jax.enable_x64(False):
+        model32 = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), model)
+        data = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), given(model, d))
+        out = jax.jit(jaxsim.forward)(model32, data)
+    assert out.qacc.dtype == np.float32
+    assert int(out.solver_niter) < 20
+    assert int(out.warning) == 0
+    # 1e-4: float32 through a condition number of about 1e3
+    np.testing.assert_allclose(out.qacc, d.qacc, rtol=0, atol=1e-4 * np.abs(d.qacc).max())
