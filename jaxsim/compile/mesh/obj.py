@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+from typing import Any
+
 import numpy as np
 
 from jaxsim.compile.mesh.data import Triangles
+from jaxsim.compile.mesh.polygons import cut_quads, ears
 
 __all__ = ["read_obj"]
 
-Corner = tuple[int, int, int]
+_FACE = re.compile(rb"^[ \t]*f[ \t]", re.M)
+_SHAPE = re.compile(rb"^[ \t]*[og](?:[ \t\r\n]|$)", re.M)
 
 
 def read_obj(content: bytes) -> Triangles:
@@ -20,16 +26,15 @@ def read_obj(content: bytes) -> Triangles:
     Raises:
         ValueError: it is not such a file.
     """
-    lines = content.decode("utf-8", "replace").replace("\\\n", " ").splitlines()
-    vert = _numbers(lines, "v", 3)
-    normal = _numbers(lines, "vn", 3)
-    texcoord = _numbers(lines, "vt", 2)
+    content = content.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").replace(b"\r", b"\n")
+    vert = _numbers(content, b"v", 3)
     if not np.isfinite(vert).all():
         raise ValueError("a vertex coordinate is not finite")
-    corners = _corners(lines, vert)
+    normal, texcoord = _numbers(content, b"vn", 3), _numbers(content, b"vt", 2)
+    corners, lengths = _corners(content)
+    corners = _triangulate(corners, lengths, vert)
+    face, facetexcoord, facenormal = (np.ascontiguousarray(corners[..., k]) for k in range(3))
     texcoord[:, 1] = 1 - texcoord[:, 1]
-    table = np.array(corners, np.int64).reshape(-1, 3, 3)
-    face, facetexcoord, facenormal = table[..., 0], table[..., 1], table[..., 2]
     result = Triangles(vert=vert, face=face)
     if texcoord.size and facetexcoord.size and facetexcoord.min() >= 0:
         result.texcoord, result.facetexcoord = texcoord, facetexcoord
@@ -44,92 +49,121 @@ def read_obj(content: bytes) -> Triangles:
     return result
 
 
-def _numbers(lines: list[str], keyword: str, width: int) -> np.ndarray:
+def _rows(content: bytes, keyword: bytes) -> list[bytes]:
+    return re.findall(rb"^[ \t]*" + keyword + rb"[ \t]+([^\n]*)", content, re.M)
+
+
+def _parse(text: bytes, dtype: type) -> np.ndarray | None:
+    """Parses numbers separated by blanks; None if there is anything else."""
+    if b"#" in text:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return np.fromstring(text, dtype, sep=" ")
+        except (DeprecationWarning, ValueError):
+            return None
+
+
+def _numbers(content: bytes, keyword: bytes, width: int) -> np.ndarray:
     """Returns the numbers of all lines with a keyword, extra ones (weights, colours) dropped."""
-    starts = (keyword + " ", keyword + "\t")
-    rows = [line.split()[1 : 1 + width] for line in lines if line.lstrip().startswith(starts)]
-    if any(len(row) != width for row in rows):
-        raise ValueError(f"a line of kind {keyword} has fewer than {width} numbers")
-    return np.array([x for row in rows for x in row], np.float64).astype(np.float32).reshape(-1, width)
+    rows = _rows(content, keyword)
+    values = _parse(b" ".join(rows), np.float64)
+    if values is None or values.size != width * len(rows):
+        split = [row.split(b"#")[0].split()[:width] for row in rows]
+        if any(len(row) != width for row in split):
+            raise ValueError(f"a line of kind {keyword.decode()} has fewer than {width} numbers")
+        values = np.array([float(x) for row in split for x in row])
+    return values.astype(np.float32).reshape(-1, width)
 
 
-def _corners(lines: list[str], vert: np.ndarray) -> list[tuple[Corner, Corner, Corner]]:
-    """Returns the corners of all triangles of the first shape: vertex, texture coordinate and normal indices."""
+def _corners(content: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Returns vertex, texture coordinate and normal indices (n, 3) of all corners, and the polygons' lengths.
+
+    Indices count from 0; -1 is absent.
+    """
+    first = _FACE.search(content)
+    if first is None:
+        return np.zeros((0, 3), np.int64), np.zeros(0, np.int64)
+    second = _SHAPE.search(content, first.start())
+    content = content[: second.start()] if second else content
+    found = _uniform(_rows(content, b"f"))
+    return found if found is not None else _mixed(content)
+
+
+def _uniform(rows: list[bytes]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Parses faces that all have the same form and count from the start; None if they do not."""
+    text = b" 0 ".join(rows) + b" 0"
+    if b"-" in text or b"#" in text:
+        return None
+    slashes, double = text.count(b"/"), text.count(b"//")
+    slots = [0] if not slashes else [0, 2] if 2 * double == slashes else [0, 1, 2] if not double else None
+    if slots is None:
+        return None
+    values = _parse(text.replace(b"/", b" "), np.int64)
+    if values is None:
+        return None
+    ends = np.flatnonzero(values == 0)
+    lengths = np.diff(ends, prepend=-1) - 1
+    values = values[values != 0]
+    for kept in (slots, [0, 1]) if len(slots) == 3 else (slots,):
+        corners = values.size // len(kept)
+        if len(ends) == len(rows) and corners * len(kept) == values.size and corners * (len(kept) - 1) == slashes / (
+            2 if len(kept) == 2 and double else 1
+        ):
+            table = np.full((corners, 3), -1)
+            table[:, kept] = values.reshape(-1, len(kept)) - 1
+            return table, lengths // len(kept)
+    return None
+
+
+def _mixed(content: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Parses faces line by line: any mixture of forms, indices from the end."""
     counts = [0, 0, 0]
-    kinds = {"v": 0, "vt": 1, "vn": 2}
-    triangles: list[tuple[Corner, Corner, Corner]] = []
-    for line in lines:
-        tokens = line.split()
+    kinds = {b"v": 0, b"vt": 1, b"vn": 2}
+    corners: list[list[int]] = []
+    lengths: list[int] = []
+    for line in content.split(b"\n"):
+        tokens = line.split(b"#")[0].split()
         if not tokens:
             continue
         if tokens[0] in kinds:
             counts[kinds[tokens[0]]] += 1
-        elif tokens[0] == "f":
-            polygon = [_corner(token, counts) for token in tokens[1:] if not token.startswith("#")]
-            if len(polygon) == 3:
-                triangles.append((polygon[0], polygon[1], polygon[2]))
-            elif len(polygon) > 3:
-                triangles.extend(_cut(polygon, vert))
-        elif tokens[0] in ("o", "g") and triangles:
-            break
-    return triangles
+        elif tokens[0] == b"f":
+            corners += [_corner(token, counts) for token in tokens[1:]]
+            lengths.append(len(tokens) - 1)
+    return np.array(corners, np.int64).reshape(-1, 3), np.array(lengths, np.int64)
 
 
-def _corner(token: str, counts: list[int]) -> Corner:
-    """Reads `vertex/texcoord/normal`; indices count from 1, or from the end if negative; -1 is absent."""
-    parts = [*token.split("/"), "", ""]
+def _corner(token: bytes, counts: list[int]) -> list[int]:
+    """Reads `vertex/texcoord/normal`; indices count from 1, or from the end if negative."""
     result = [-1, -1, -1]
-    for k in range(3):
-        if parts[k]:
-            index = int(parts[k])
+    for k, part in enumerate(token.split(b"/")[:3]):
+        if part:
+            index = int(part)
             result[k] = index - 1 if index > 0 else counts[k] + index
-    return (result[0], result[1], result[2])
-
-
-def _cut(polygon: list[Corner], vert: np.ndarray) -> list[tuple[Corner, Corner, Corner]]:
-    """Cuts a polygon into triangles: a quadrangle along its shorter diagonal, others ear by ear."""
-    indices = [corner[0] for corner in polygon]
-    if min(indices) < 0 or max(indices) >= len(vert):
-        raise ValueError(f"vertex {max(indices) + 1} does not exist")
-    points = vert[indices].astype(np.float64)
-    if len(polygon) == 4:
-        a, b, c, d = polygon
-        across, along = points[2] - points[0], points[3] - points[1]
-        if across @ across < along @ along:
-            return [(a, b, c), (a, c, d)]
-        return [(a, b, d), (b, c, d)]
-    return [(polygon[i], polygon[j], polygon[k]) for i, j, k in _ears(points)]
-
-
-def _ears(points: np.ndarray) -> list[tuple[int, int, int]]:
-    """Clips ears of a polygon, seen along the axis most normal to it."""
-    normal = np.zeros(3)
-    for p, q in zip(points, np.roll(points, -1, axis=0), strict=True):
-        normal += np.cross(p, q)
-    drop = int(np.argmax(np.abs(normal)))
-    flat = np.delete(points, drop, axis=1)
-    sign = np.sign(normal[drop] * (-1 if drop == 1 else 1))
-    left = list(range(len(points)))
-    result = []
-    start = tries = 0
-    while len(left) > 3 and tries < len(left):
-        i, j, k = (left[(start + n) % len(left)] for n in range(3))
-        a, b, c = flat[i], flat[j], flat[k]
-        others = [flat[n] for n in left if n not in (i, j, k)]
-        if sign * _turn(a, b, c) < 0 or any(_inside(p, a, b, c, sign) for p in others):
-            start, tries = (start + 1) % len(left), tries + 1
-            continue
-        result.append((i, j, k))
-        left.remove(j)
-        start, tries = start % len(left), 0
-    if len(left) == 3:
-        result.append((left[0], left[1], left[2]))
     return result
 
 
-def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
-    return float((b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0]))
-
-
-def _inside(p: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray, sign: float) -> bool:
-    return all(sign * _turn(u, v, p) > 0 for u, v in ((a, b), (b, c), (c, a)))
+def _triangulate(corners: np.ndarray, lengths: np.ndarray, vert: np.ndarray) -> np.ndarray:
+    """Returns the corners (n, 3, 3) of triangles, in the order of the polygons."""
+    if corners.size and (corners[:, 0].min() < 0 or corners[:, 0].max() >= len(vert)):
+        raise ValueError(f"vertex {int(corners[:, 0].max()) + 1} does not exist")
+    starts = np.cumsum(lengths) - lengths
+    parts: list[Any] = []
+    order: list[np.ndarray] = []
+    three, four = np.flatnonzero(lengths == 3), np.flatnonzero(lengths == 4)
+    parts.append(starts[three][:, None] + np.arange(3))
+    order.append(three)
+    if four.size:
+        index = starts[four][:, None] + np.arange(4)
+        first = cut_quads(vert[corners[index, 0]])
+        for near, far in (([0, 1, 2], [0, 1, 3]), ([0, 2, 3], [1, 2, 3])):
+            parts.append(np.where(first[:, None], index[:, near], index[:, far]))
+            order.append(four)
+    for k in np.flatnonzero(lengths > 4):
+        found = ears(vert[corners[starts[k] : starts[k] + lengths[k], 0]])
+        parts.append(starts[k] + np.array(found, np.int64).reshape(-1, 3))
+        order.append(np.full(len(found), k))
+    rank = np.argsort(np.concatenate(order), kind="stable")
+    return corners[np.concatenate(parts)[rank]]
