@@ -15,6 +15,7 @@ from jaxsim.math.stage import stage
 
 __all__ = [
     "PARALLEL",
+    "axis_fallback",
     "capsule_capsule",
     "plane_box",
     "plane_capsule",
@@ -66,7 +67,7 @@ def plane_box(plane: Shape, box: Shape, margin: Array) -> Points:
 def sphere_sphere(a: Shape, b: Shape, margin: Array) -> Points:
     """Sphere against sphere: one point."""
     del margin
-    return stack_points([spheres(a.pos, a.size.x, b.pos, b.size.x, _axis_fallback(a, b))])
+    return stack_points([spheres(a.pos, a.size.x, b.pos, b.size.x, axis_fallback(a, b))])
 
 
 def sphere_capsule(sphere: Shape, capsule: Shape, margin: Array) -> Points:
@@ -76,7 +77,7 @@ def sphere_capsule(sphere: Shape, capsule: Shape, margin: Array) -> Points:
     x = jnp.clip(axis.dot(sphere.pos - capsule.pos), -half, half)
     nearest = capsule.pos + axis * x
     return stack_points(
-        [spheres(sphere.pos, sphere.size.x, nearest, capsule.size.x, _axis_fallback(sphere, capsule))]
+        [spheres(sphere.pos, sphere.size.x, nearest, capsule.size.x, axis_fallback(sphere, capsule))]
     )
 
 
@@ -121,7 +122,7 @@ def capsule_capsule(a: Shape, b: Shape, margin: Array) -> Points:
         s = jnp.clip(x, -1, 1)
         ends.append((s, jnp.where(jnp.abs(x) > 1, jnp.clip((v - mb * s) * imc, -1, 1), y)))
     first = (jnp.where(parallel, end, x) for end, x in zip(ends[0], (x1, x2), strict=True))
-    fallback = _axis_fallback(a, b)
+    fallback = axis_fallback(a, b)
     points = []
     for (s, t), valid in ((first, jnp.ones_like(parallel)), (ends[1], parallel)):
         point = spheres(a.pos + axis1 * s, a.size.x, b.pos + axis2 * t, b.size.x, fallback)
@@ -169,6 +170,6 @@ def _plane_ball(plane: Shape, centre: Vec, radius: Array) -> Points:
     return Points(dist, centre - normal * (radius + 0.5 * dist), normal)
 
 
-def _axis_fallback(a: Shape, b: Shape) -> Vec:
+def axis_fallback(a: Shape, b: Shape) -> Vec:
     """Normal where two centres coincide: across both z axes, or (1, 0, 0)."""
     return fallback_unit(a.axes.z.stop().cross(b.axes.z.stop()))

@@ -20,14 +20,19 @@ SHAPES = {
     "sphere": 'type="sphere" size=".3"',
     "capsule": 'type="capsule" size=".2 .4"',
     "box": 'type="box" size=".3 .2 .4"',
+    "cylinder": 'type="cylinder" size=".3 .2"',
+    "ellipsoid": 'type="ellipsoid" size=".3 .2 .4"',
 }
 PAIRS = [
     ("plane", "sphere"),
     ("plane", "capsule"),
     ("plane", "box"),
+    ("plane", "cylinder"),
+    ("plane", "ellipsoid"),
     ("sphere", "sphere"),
     ("sphere", "capsule"),
     ("sphere", "box"),
+    ("sphere", "cylinder"),
     ("capsule", "capsule"),
     ("capsule", "box"),
     ("box", "box"),
@@ -36,12 +41,12 @@ PAIRS = [
 run = jax.jit(collision)
 
 
-def two_geoms(first: str, second: str, attributes: str = "") -> mujoco.MjModel:
-    """Two geoms, free unless a plane."""
+def two_geoms(first: str, second: str, attributes: str = "", tilt: str = "10 20 30") -> mujoco.MjModel:
+    """Two geoms, free unless a plane; the plane is turned by the Euler angles `tilt`, degrees."""
     body = "<body><freejoint/><geom {} {}/></body>"
     lead = body.format(SHAPES[first], attributes)
     if first == "plane":
-        lead = f'<geom {SHAPES[first]} pos=".1 .2 .05" euler="10 20 30" {attributes}/>'
+        lead = f'<geom {SHAPES[first]} pos=".1 .2 .05" euler="{tilt}" {attributes}/>'
     xml = f"<mujoco><worldbody>{lead}{body.format(SHAPES[second], '')}</worldbody></mujoco>"
     return mujoco.MjModel.from_xml_string(xml)
 

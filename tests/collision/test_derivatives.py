@@ -41,7 +41,7 @@ def _contacts(model: Model, xpos: jax.Array, xmat: jax.Array, motion: jax.Array)
 def _derivatives(
     first: str, second: str
 ) -> tuple[mujoco.MjModel, Model, Callable[..., tuple[jax.Array, ...]]]:
-    mj_model = oracle.two_geoms(first, second, 'margin=".05"')
+    mj_model = oracle.two_geoms(first, second, 'margin=".05"', tilt="0 0 0")
     model = oracle.native_model(mj_model)
 
     @jax.jit
@@ -114,6 +114,10 @@ DEGENERATE = {
     "crossed capsules with axes that meet": ("capsule", "capsule", _pose(0, 0, 0, 0.8, 0.6, 0, 0)),
     "upright capsule on a plane": ("plane", "capsule", np.array([[0.1, 0.2, 0.6, 1.0, 0, 0, 0]])),
     "flat box on a plane": ("plane", "box", np.array([[0.1, 0.2, 0.45, 1.0, 0, 0, 0]])),
+    "cylinder standing on a plane": ("plane", "cylinder", np.array([[0.1, 0.2, 0.25, 1.0, 0, 0, 0]])),
+    "cylinder lying on a plane": ("plane", "cylinder", np.array([[0.1, 0.2, 0.35, 1.0, 0, 1.0, 0]])),
+    "sphere at the centre of a cylinder": ("sphere", "cylinder", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "sphere above a rim": ("sphere", "cylinder", _pose(0.3, 0, 0.3, 1, 0, 0, 0)),
     "capsule along a box": ("capsule", "box", _pose(0, 0.35, 0, 1, 0, 0, 0)),
     "capsule at the centre of a box": ("capsule", "box", _pose(0, 0, 0, 1, 0, 0, 0)),
     "stacked boxes": ("box", "box", _pose(0, 0, 0.8, 1, 0, 0, 0)),
