@@ -1,12 +1,13 @@
 """Solution of many small symmetric positive definite systems with the sparsity of a tree, worlds on the last axis.
 
-A = L^T L is factorised from the leaves to the root; row i of L has entries only at the ancestors of i and at i, so there
-is no fill-in (Featherstone, Rigid Body Dynamics Algorithms, section 6.5). A dense matrix is the tree in which every row
-descends from the one before. Consecutive rows of one branch are eliminated together, as a block: few large kernels
-instead of many small ones, and short programs to compile. The right-hand side takes part as one more column.
+The system is reduced from the leaves to the root and solved back from the root to the leaves. Eliminating a row touches
+only its ancestors, so there is no fill-in (Featherstone, Rigid Body Dynamics Algorithms, section 6.5). A dense matrix is
+the tree in which every row descends from the one before. Rows go in blocks of two where a branch allows: one block costs
+three kernels, and a program is short to compile. The right-hand side takes part as one more column.
 
-Measured on two CPU cores (float32, 1024 worlds, the humanoid's 27 dofs): 0.4 us a world, 120 kernels; row by row with
-every contraction unrolled 2300 operations in the largest kernel and ten times the compile time.
+Measured on two CPU cores (float32, 1024 worlds, the humanoid's 27 dofs): 0.4 us a world and 45 kernels. Row by row, every
+contraction unrolled and fused: 2300 operations in the largest kernel and ten times the compile time. Blocks of three
+and more need a Cholesky factor of their own, which XLA splits into many small kernels.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from jaxsim.math.stage import stage
 
 __all__ = ["TreeStructure", "mul_tree", "solve_tree", "tree_structure"]
 
-BLOCK = 6
-"""Most rows eliminated together."""
+BLOCK = 2
+"""Most rows eliminated together; the elimination inverts such a block in closed form."""
 
 
 class TreeStructure:
@@ -82,17 +83,32 @@ def tree_structure(dof_parentid: Any) -> TreeStructure:
 
 
 def mul_tree(structure: TreeStructure, M: Array, x: Array) -> Array:
-    """M @ x for M (nM, W) and x (n, W) or (n, k, W)."""
-    o = structure.offset
-    out = []
-    for i in range(structure.n):
-        path = structure.paths[i]
-        terms = [M[o[i] + a] * x[j] for a, j in enumerate(path)]
-        terms += [M[o[k] + len(path) - 1] * x[k] for k in structure.descendants[i]]
-        out.append(functools.reduce(jnp.add, terms))
-    if not out:
+    """M x for the stored entries M (nnz, W) and x (n, W)."""
+    if structure.n == 0:
         return x
-    return jnp.stack(out)
+    entries, partners, there = _neighbours(structure)
+    total: Any = 0
+    for k in range(entries.shape[1]):
+        term = take(M, entries[:, k]) * take(x, partners[:, k])
+        total = total + (term if there[:, k].all() else jnp.where(there[:, k, None], term, 0))
+    return total
+
+
+@functools.lru_cache(maxsize=256)
+def _neighbours(structure: TreeStructure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each row its stored entries, their columns, and whether there is a k-th, each (n, most)."""
+    found: list[list[tuple[int, int]]] = [[] for _ in range(structure.n)]
+    for e, (i, j) in enumerate(zip(structure.rows.tolist(), structure.cols.tolist(), strict=True)):
+        found[i].append((e, j))
+        if i != j:
+            found[j].append((e, i))
+    most = max(len(f) for f in found)
+    entries, partners = np.zeros((2, structure.n, most), int)
+    there = np.zeros((structure.n, most), bool)
+    for i, f in enumerate(found):
+        entries[i, : len(f)], partners[i, : len(f)] = zip(*f, strict=True)
+        there[i, : len(f)] = True
+    return entries, partners, there
 
 
 class _Block(NamedTuple):
@@ -167,15 +183,16 @@ def solve_tree(structure: TreeStructure, A: Array, b: Array) -> Array:
 def _eliminate(structure: TreeStructure, A: Array, b: Array) -> Array:
     blocks = _blocks(structure)
     rows: list[Any] = [None] * len(blocks)
-    inverses: list[Any] = [None] * len(blocks)
+    solved: list[Any] = [None] * len(blocks)
     for s in range(len(blocks) - 1, -1, -1):
-        block = blocks[s]
-        reduced = _reduce(A, b, [rows[k] for k in block.below], block=s, structure=structure)
-        inverses[s] = _invert(reduced[:, -block.size - 1 : -1])
-        rows[s] = _scale(inverses[s], reduced)
+        below = blocks[s].below
+        rows[s] = _reduce(
+            A, b, [rows[k] for k in below], [solved[k] for k in below], structure=structure, block=s
+        )
+        solved[s] = _solve_block(rows[s])
     x: list[Any] = []
     for s, block in enumerate(blocks):
-        x.append(_substitute(rows[s], inverses[s], [x[k] for k in block.above]))
+        x.append(_substitute(solved[s], [x[k] for k in block.above]))
     return jnp.concatenate(x)
 
 
@@ -184,72 +201,46 @@ def _widen(x: Array, width: int) -> Array:
 
 
 @stage
-def _reduce(A: Array, b: Array, below: list[Array], *, structure: TreeStructure, block: int) -> Array:
-    """Rows of a block, right-hand side last, after the blocks below it are eliminated: (size, path + 1, W)."""
+def _reduce(
+    A: Array, b: Array, rows: list[Array], solved: list[Array], *, structure: TreeStructure, block: int
+) -> Array:
+    """Rows of a block once the blocks below it are eliminated, (size, 1 + path, W), the right-hand side first.
+
+    Args:
+      A: stored entries.
+      b: right-hand side.
+      rows: for each block below, its rows.
+      solved: for each block below, its rows times the inverse of its diagonal block.
+      structure: of the system.
+      block: which.
+    """
     this = _blocks(structure)[block]
     width = max(A.shape[-1], b.shape[-1])
     given = take(A, this.entries.reshape(-1)).reshape(*this.entries.shape, A.shape[-1])
-    rest = jnp.concatenate([_widen(given, width), _widen(b[slice(*this.dofs)], width)[:, None]], axis=1)
-    n = len(this.path)
-    for rows in below:
-        columns = jnp.concatenate([rows[:, :n], rows[:, -1:]], axis=1)
-        for k in range(rows.shape[0]):
-            rest = rest - rows[k, n - this.size : n][:, None] * columns[k][None]
+    rest = jnp.concatenate([_widen(b[slice(*this.dofs)], width)[:, None], _widen(given, width)], axis=1)
+    end = 1 + len(this.path)
+    for row, done in zip(rows, solved, strict=True):
+        for k in range(row.shape[0]):
+            rest = rest - row[k, end - this.size : end][:, None] * done[k, None, :end]
     return rest
 
 
 @stage
-def _invert(square: Array) -> Array:
-    """Inverse of the L with L^T L = square, (size, size, W), lower triangular."""
-    n = square.shape[0]
-    L: dict[tuple[int, int], Array] = {}
-    for i in range(n - 1, -1, -1):
-        pivot = square[i, i]
-        for k in range(i + 1, n):
-            pivot = pivot - L[k, i] * L[k, i]
-        root = lax.rsqrt(pivot)
-        L[i, i] = root
-        for j in range(i):
-            entry = square[i, j]
-            for k in range(i + 1, n):
-                entry = entry - L[k, i] * L[k, j]
-            L[i, j] = entry * root
-    Y: dict[tuple[int, int], Array] = {}
-    for j in range(n):
-        Y[j, j] = L[j, j]
-        for i in range(j + 1, n):
-            total = L[i, j] * Y[j, j]
-            for k in range(j + 1, i):
-                total = total + L[i, k] * Y[k, j]
-            Y[i, j] = -total * L[i, i]
-    zero = jnp.zeros_like(square[0, 0])
-    return jnp.stack([jnp.stack([Y.get((i, j), zero) for j in range(n)]) for i in range(n)])
+def _solve_block(rows: Array) -> Array:
+    """The rows of a block times the inverse of its diagonal block, which is at the end of the rows."""
+    if rows.shape[0] == 1:
+        return rows / rows[0, -1]
+    first, between, second = rows[0, -2], rows[0, -1], rows[1, -1]
+    opposite = jnp.stack([second, first])[:, None]
+    return (opposite * rows - between * rows[::-1]) / (first * second - between * between)
 
 
 @stage
-def _scale(inverse: Array, rows: Array) -> Array:
-    """L^-T rows, (size, path + 1, W)."""
-    n = rows.shape[0]
-    total = inverse[0][:, None] * rows[0][None]
-    for k in range(1, n):
-        total = total + inverse[k][:, None] * rows[k][None]
-    return total
-
-
-@stage
-def _substitute(rows: Array, inverse: Array, above: list[Array]) -> Array:
-    """The block's unknowns, (size, W), from those above it."""
-    rest, column = rows[:, -1], 0
+def _substitute(solved: Array, above: list[Array]) -> Array:
+    """The unknowns of a block, (size, W), from those of the blocks above it."""
+    rest, column = solved[:, 0], 1
     for x in above:
         for value in x:
-            rest = rest - rows[:, column] * value
+            rest = rest - solved[:, column] * value
             column += 1
-    return _multiply(inverse, rest)
-
-
-@stage
-def _multiply(matrix: Array, x: Array) -> Array:
-    total = matrix[:, 0] * x[0]
-    for k in range(1, x.shape[0]):
-        total = total + matrix[:, k] * x[k]
-    return total
+    return rest
