@@ -113,6 +113,20 @@ def test_obj_uses_the_first_shape_and_cuts_polygons():
     check(model('<mesh name="m" file="m.obj"/>'), {"m.obj": "\n".join(lines).encode()})
 
 
+@pytest.mark.parametrize("corners", [5, 12, 100, 101])
+def test_obj_polygons_that_are_not_convex(corners):
+    """The C compiler's reader leaves parts of some polygons out, and all of those with more than 100 corners."""
+    angle = np.arange(corners) * 2 * np.pi / corners
+    radius = np.where(np.arange(corners) % 3 == 1, 0.4, 1.0)
+    ring = np.stack([3 + radius * np.cos(angle), 2 + radius * np.sin(angle), 0.1 * angle], axis=1)
+    lines = [f"v {x} {y} {z}" for x, y, z in [*ring.tolist(), (3, 3, 1), (3, 4, 2), (5, 3, 1)]]
+    lines += ["f " + " ".join(str(i + 1) for i in range(corners))]
+    lines += [f"f {corners + 1} {corners + 2} {corners + 3}", "f 1 2 3 4"]
+    name = f"polygon{corners}.obj"
+    xml = model(f'<mesh name="m" file="{name}" inertia="shell"/>', 'type="mesh" mesh="m" contype="0" conaffinity="0"')
+    check(xml, {name: "\n".join(lines).encode()})
+
+
 def test_obj_normals_and_texture_coordinates():
     lines = "vt 0 0\nvt 1 0\nvt 1 .25\nvn 0 0 1\nvn 1 0 0\n"
     faces = "".join(

@@ -14,6 +14,8 @@ from jaxsim.compile.mesh.polygons import cut_quads, ears
 __all__ = ["read_obj"]
 
 _FACE = re.compile(rb"^[ \t]*f[ \t]", re.M)
+_MOST_CORNERS = 100
+"""Polygons with more corners are dropped, as in C."""
 _SHAPE = re.compile(rb"^[ \t]*[og](?:[ \t\r\n]|$)", re.M)
 
 
@@ -161,7 +163,7 @@ def _triangulate(corners: np.ndarray, lengths: np.ndarray, vert: np.ndarray) -> 
         for near, far in (([0, 1, 2], [0, 1, 3]), ([0, 2, 3], [1, 2, 3])):
             parts.append(np.where(first[:, None], index[:, near], index[:, far]))
             order.append(four)
-    for k in np.flatnonzero(lengths > 4):
+    for k in np.flatnonzero((lengths > 4) & (lengths <= _MOST_CORNERS)):
         found = ears(vert[corners[starts[k] : starts[k] + lengths[k], 0]])
         parts.append(starts[k] + np.array(found, np.int64).reshape(-1, 3))
         order.append(np.full(len(found), k))
