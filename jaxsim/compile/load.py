@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike, fspath
 
+from jaxsim.compile.archive import read_model
 from jaxsim.compile.assemble import compile_spec
 from jaxsim.mjcf import Spec
 from jaxsim.model import Model
@@ -23,7 +24,7 @@ def load_model(
     """Loads a model.
 
     Args:
-        source: path of an MJCF (.xml) or URDF (.urdf) file, or XML text.
+        source: path of an MJCF (.xml) or URDF (.urdf) file or of a saved model (.npz), or XML text.
         root: a folder outside of which no file is opened, for models that are not trusted.
         assets: contents of files by name, looked up before the disk.
         nconmax: contact slots of a world; chosen from the model if None.
@@ -34,6 +35,10 @@ def load_model(
     """
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip().startswith("<")):
         spec = Spec.from_string(source, assets, root=root)
+    elif fspath(source).endswith(".npz"):
+        model = read_model(source)
+        sizes = {"nconmax": nconmax, "njmax": njmax}
+        return model.replace(**{name: size for name, size in sizes.items() if size is not None})
     else:
         spec = Spec.from_file(fspath(source), root, assets)
     return compile_spec(spec, nconmax, njmax)

@@ -123,7 +123,9 @@ def test_obj_polygons_that_are_not_convex(corners):
     lines += ["f " + " ".join(str(i + 1) for i in range(corners))]
     lines += [f"f {corners + 1} {corners + 2} {corners + 3}", "f 1 2 3 4"]
     name = f"polygon{corners}.obj"
-    xml = model(f'<mesh name="m" file="{name}" inertia="shell"/>', 'type="mesh" mesh="m" contype="0" conaffinity="0"')
+    xml = model(
+        f'<mesh name="m" file="{name}" inertia="shell"/>', 'type="mesh" mesh="m" contype="0" conaffinity="0"'
+    )
     check(xml, {name: "\n".join(lines).encode()})
 
 

@@ -1,6 +1,7 @@
 """Bodies, inertia, joints, geoms, sites, cameras and lights against the C compiler."""
 
 import pytest
+
 from tests.compile.oracle import check
 
 SHAPES = {

@@ -146,7 +146,9 @@ def _sleep(fields: Fields) -> None:
         )
         if len(trees) > 2 or (len(trees) == 2 and (force or fields["tendon_actuatorid"][k] != -1)):
             if any(policy[tree] in _MAY_SLEEP for tree in trees):
-                raise SleepError(k, "a tree that it connects is meant to sleep, but this tendon keeps it awake")
+                raise SleepError(
+                    k, "a tree that it connects is meant to sleep, but this tendon keeps it awake"
+                )
             never(bodies)
     policy[policy == _AUTO] = _AUTO_ALLOWED
     fields["tree_sleep_policy"] = policy

@@ -110,8 +110,10 @@ def _uniform(rows: list[bytes]) -> tuple[np.ndarray, np.ndarray] | None:
     values = values[values != 0]
     for kept in (slots, [0, 1]) if len(slots) == 3 else (slots,):
         corners = values.size // len(kept)
-        if len(ends) == len(rows) and corners * len(kept) == values.size and corners * (len(kept) - 1) == slashes / (
-            2 if len(kept) == 2 and double else 1
+        if (
+            len(ends) == len(rows)
+            and corners * len(kept) == values.size
+            and corners * (len(kept) - 1) == slashes / (2 if len(kept) == 2 and double else 1)
         ):
             table = np.full((corners, 3), -1)
             table[:, kept] = values.reshape(-1, len(kept)) - 1
