@@ -17,6 +17,7 @@ from jaxsim.compile.equality import compile_equality
 from jaxsim.compile.fuse import discard_visual, fuse_static
 from jaxsim.compile.hfield import hfield_fields
 from jaxsim.compile.keyframes import compile_keyframes
+from jaxsim.compile.lengthrange import set_length_ranges
 from jaxsim.compile.mesh.asset import mesh_fields
 from jaxsim.compile.names import Names
 from jaxsim.compile.options import compile_options
@@ -66,6 +67,9 @@ def compile_spec(spec: Spec, nconmax: int | None = None, njmax: int | None = Non
         raise spec.section("tendon").children[error.tendon].error(str(error)) from None
     set_reference(fields)
     _spring_dampers(tree, fields)
+    actuators = spec.root.find("actuator")
+    if actuators is not None:
+        set_length_ranges(fields, spec.settings("compiler/lengthrange"), actuators.children)
     _given_statistics(spec, fields)
     fields.update(compile_keyframes(spec, names, fields))
     fields.update(
