@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -30,7 +31,7 @@ def _primitive(name: str, compute: Callable[..., Any], multiple_results: bool) -
     def shapes(signature: tuple[Any, ...], params: tuple[Any, ...], x64: bool) -> Any:
         types = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in signature]
         out = jax.eval_shape(functools.partial(compute, **dict(params)), *types)
-        return jax.tree.map(lambda a: jax.core.ShapedArray(a.shape, a.dtype), out)
+        return jax.tree.map(lambda a: ShapedArray(a.shape, a.dtype), out)
 
     def abstract(*avals: Any, **params: Any) -> Any:
         signature = tuple((tuple(a.shape), np.dtype(a.dtype)) for a in avals)

@@ -101,16 +101,16 @@ def _inertia_of(f: Array, v: Array) -> Array:
 
 def _cross_motion(v: Array, m: Array) -> Array:
     """Rate of change of motion vectors m (..., 6, W) fixed in a frame moving with v."""
-    v, m = components(v), components(m)
-    linear = [p + q for p, q in zip(_cross3(v[:3], m[3:]), _cross3(v[3:], m[:3]), strict=True)]
-    return jnp.stack([*_cross3(v[:3], m[:3]), *linear], axis=-2)
+    a, b = components(v), components(m)
+    linear = [p + q for p, q in zip(_cross3(a[:3], b[3:]), _cross3(a[3:], b[:3]), strict=True)]
+    return jnp.stack([*_cross3(a[:3], b[:3]), *linear], axis=-2)
 
 
 def _cross_force(v: Array, f: Array) -> Array:
     """Rate of change of force vectors f (..., 6, W) fixed in a frame moving with v."""
-    v, f = components(v), components(f)
-    torque = [p + q for p, q in zip(_cross3(v[:3], f[:3]), _cross3(v[3:], f[3:]), strict=True)]
-    return jnp.stack([*torque, *_cross3(v[:3], f[3:])], axis=-2)
+    a, b = components(v), components(f)
+    torque = [p + q for p, q in zip(_cross3(a[:3], b[:3]), _cross3(a[3:], b[3:]), strict=True)]
+    return jnp.stack([*torque, *_cross3(a[:3], b[3:])], axis=-2)
 
 
 mul_inertia = bilinear(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from jax import Array
-
 from jaxsim.data import Data
 from jaxsim.math.rows import split
 from jaxsim.model import Model

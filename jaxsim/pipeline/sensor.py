@@ -139,10 +139,8 @@ def _repeated(x: Array, n: int) -> Array:
 
 def _outputs(m: Model, x: Array, i: _Ids) -> Array:
     """Rows of x (nout, W) for all force outputs of the sensors' actuators."""
-    actuators = m.sensor_objid[i]
-    return take(
-        x, np.concatenate([m.actuator_outadr[a] + np.arange(m.actuator_outnum[a]) for a in actuators])
-    )
+    rows = [np.arange(int(m.actuator_outnum[a])) + int(m.actuator_outadr[a]) for a in m.sensor_objid[i]]
+    return take(x, np.concatenate(rows))
 
 
 # --- velocity
@@ -278,10 +276,9 @@ def _groups(static: Static, stage: Stage) -> tuple[tuple[tuple[int, np.ndarray],
         ids = np.flatnonzero(static.sensor_type == kind)
         groups.append((int(kind), ids))
         for i in ids:
-            where[static.sensor_adr[i] : static.sensor_adr[i] + static.sensor_dim[i]] = offset + np.arange(
-                static.sensor_dim[i]
-            )
-            offset += int(static.sensor_dim[i])
+            first, count = int(static.sensor_adr[i]), int(static.sensor_dim[i])
+            where[first : first + count] = offset + np.arange(count)
+            offset += count
     return tuple(groups), where
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from jaxsim.collision.slots import unsupported_pairs
 from jaxsim.enums import (
@@ -99,7 +100,7 @@ _OPTIONS: tuple[tuple[Callable[[Static], bool], Callable[[Static], str]], ...] =
     (lambda o: o.solver not in _SOLVERS, lambda o: f"solver {SolverType(o.solver).name}"),
     (
         lambda o: any(o.enableflags & f for f in _FLAGS),
-        lambda o: "flag " + ", ".join(f.name.lower() for f in _FLAGS if o.enableflags & f),
+        lambda o: "flag " + ", ".join(str(f.name).lower() for f in _FLAGS if o.enableflags & f),
     ),
 )
 """(is it refused, what) by static options."""
@@ -125,7 +126,7 @@ def check_supported(model: Model) -> None:
     found = list(_static_refusals(_Key(structure)))
     for value, meaning in _VALUES:
         x = value(model)
-        if not isinstance(x, jax.core.Tracer) and np.any(np.asarray(x) != 0):
+        if not isinstance(x, Tracer) and np.any(np.asarray(x) != 0):
             found.append(meaning)
     if found:
         shown = found[:20] + ([f"and {len(found) - 20} more"] if len(found) > 20 else [])

@@ -67,7 +67,7 @@ def transmission(model: Model, data: Data) -> Data:
         )
     order = np.concatenate([scalar, jointed, tendons]).astype(int)
     counts = [len(actuated_dofs(model.static, int(i))) for i in order]
-    starts = np.cumsum([0, *counts])
+    starts = np.cumsum([0, *counts]).tolist()
     where = np.argsort(order)
     entries = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in where])
     length = take(concat(lengths), where)
