@@ -10,16 +10,25 @@ from jax.test_util import check_grads
 
 from jaxsim.solver import linalg
 
+solve = jax.jit(linalg.solve_tree, static_argnums=0)
+multiply = jax.jit(linalg.mul_tree, static_argnums=0)
+
 TREES = {
     "one": (-1,),
     "chain": tuple(range(-1, 12)),
     "forest": (-1, 0, 1, 1, 3, 4, 2, -1, 7, 7, 8),
     "star": (-1, 0, 0, 0, 0, 0),
     "diagonal": (-1, -1, -1),
+    "limbs": (-1, 0, 1, 2, 3, 4, 5, 6, 7, 5, 9, 10, 5, 12, 13),
+    "random": tuple(int(np.random.default_rng(i).integers(-1, i)) for i in range(20)),
+    "large": tuple(range(-1, linalg.LARGE + 2)),
+    "large, two trees": (*range(-1, 40), -1, *range(41, 50)),
 }
 
 
-def system(parent: tuple[int, ...], width: int, seed: int = 0) -> tuple[linalg.TreeStructure, np.ndarray, np.ndarray]:
+def system(
+    parent: tuple[int, ...], width: int, seed: int = 0
+) -> tuple[linalg.TreeStructure, np.ndarray, np.ndarray]:
     """A structure, positive definite matrices of it, (n, n, W), and right-hand sides, (n, W)."""
     structure = linalg.tree_structure(parent)
     rng = np.random.default_rng(seed)
@@ -30,17 +39,24 @@ def system(parent: tuple[int, ...], width: int, seed: int = 0) -> tuple[linalg.T
     return structure, matrix, rng.standard_normal((structure.n, width))
 
 
-@pytest.mark.parametrize(("name", "widths"), [(name, (4, 4)) for name in TREES] + [("forest", (1, 4)), ("forest", (4, 1))])
+def conditioned(matrix: np.ndarray) -> np.ndarray:
+    """Scales the diagonal to 2, with eigenvalues from 1 to n + 1."""
+    return matrix / np.sqrt(np.einsum("iiw,jjw->ijw", matrix, matrix)) + np.eye(len(matrix))[..., None]
+
+
+@pytest.mark.parametrize(
+    ("name", "widths"), [(name, (4, 4)) for name in TREES] + [("forest", (1, 4)), ("forest", (4, 1))]
+)
 def test_solution(name: str, widths: tuple[int, int]) -> None:
     structure, matrix, b = system(TREES[name], 4)
     matrix, b = matrix[..., : widths[0]], b[..., : widths[1]]
     entries = jnp.asarray(matrix[structure.rows, structure.cols])
-    x = linalg.solve_tree(structure, entries, jnp.asarray(b))
+    x = solve(structure, entries, jnp.asarray(b))
     width = max(widths)
     full = np.broadcast_to(matrix, (*matrix.shape[:2], width))
     expected = np.linalg.solve(full.transpose(2, 0, 1), np.broadcast_to(b, (structure.n, width)).T[..., None])
     np.testing.assert_allclose(x, expected[..., 0].T, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(linalg.mul_tree(structure, entries, x), np.broadcast_to(b, x.shape), atol=1e-10)
+    np.testing.assert_allclose(multiply(structure, entries, x), np.broadcast_to(b, x.shape), atol=1e-10)
 
 
 def test_badly_scaled() -> None:
@@ -48,9 +64,38 @@ def test_badly_scaled() -> None:
     structure, matrix, b = system(TREES["forest"], 2)
     scale = np.logspace(-3, 3, structure.n)[:, None]
     entries = jnp.asarray((matrix * scale[:, None] * scale[None])[structure.rows, structure.cols])
-    x = np.asarray(linalg.solve_tree(structure, entries, jnp.asarray(b)))
+    x = np.asarray(solve(structure, entries, jnp.asarray(b)))
     expected = np.linalg.solve(matrix.transpose(2, 0, 1), (b / scale).T[..., None])[..., 0].T / scale
     np.testing.assert_allclose(x, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["chain", "large", "limbs"])
+def test_float32(name: str) -> None:
+    """Condition numbers are at most n + 1, so the error is about n times the rounding unit: 6e-6 for 51 rows."""
+    structure, matrix, b = system(TREES[name], 3)
+    matrix = conditioned(matrix)
+    entries = jnp.asarray(matrix[structure.rows, structure.cols], np.float32)
+    x = solve(structure, entries, jnp.asarray(b, np.float32))
+    assert x.dtype == np.float32
+    expected = np.linalg.solve(matrix.transpose(2, 0, 1), b.T[..., None])[..., 0].T
+    np.testing.assert_allclose(x, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+def test_one_bad_world_spoils_no_other() -> None:
+    structure, matrix, b = system(TREES["forest"], 3)
+    entries = matrix[structure.rows, structure.cols]
+    good = solve(structure, jnp.asarray(entries), jnp.asarray(b))
+    entries[:, 1] = np.nan
+    bad = solve(structure, jnp.asarray(entries), jnp.asarray(b))
+    np.testing.assert_array_equal(bad[:, ::2], good[:, ::2])
+
+
+def test_derivatives_large() -> None:
+    structure, matrix, b = system(TREES["large"], 2)
+    matrix = conditioned(matrix)
+    entries = jnp.asarray(matrix[structure.rows, structure.cols])
+    f = jax.jit(lambda a, b: linalg.solve_tree(structure, a, b))
+    check_grads(f, (entries, jnp.asarray(b)), order=1, modes=("fwd", "rev"), atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["chain", "forest"])
