@@ -45,7 +45,7 @@ def test_damaged_files_are_refused(tmp_path, damage):
     if damage == "flip":
         content[len(content) // 2] ^= 1
     path.write_bytes({"cut": content[:-100], "text": b"<mujoco/>", "empty": b""}.get(damage, content))
-    with pytest.raises(MjcfError, match="m.npz"):
+    with pytest.raises(MjcfError, match=r"m\.npz"):
         load_model(path)
 
 

@@ -199,15 +199,18 @@ def test_textures_and_materials():
     square = np.random.default_rng(1).integers(0, 256, (4, 4, 3), np.uint8)
     grid = np.random.default_rng(2).integers(0, 256, (6, 8, 3), np.uint8)
     xml = """<mujoco><default><material specular=".1"/></default><asset>
-      <texture name="image" type="2d" file="i.png" vflip="true"/><texture name="grey" type="2d" file="i.png" nchannel="1"/>
-      <texture name="one" type="cube" file="s.png"/><texture name="grid" type="cube" file="g.png" gridsize="3 4" gridlayout=".U..LFRB.D.."/>
+      <texture name="image" type="2d" file="i.png" vflip="true"/>
+      <texture name="grey" type="2d" file="i.png" nchannel="1"/>
+      <texture name="one" type="cube" file="s.png"/>
+      <texture name="grid" type="cube" file="g.png" gridsize="3 4" gridlayout=".U..LFRB.D.."/>
       <texture name="six" type="cube" fileleft="s.png" fileup="s.png"/>
       <texture type="skybox" builtin="gradient" width="8" rgb1="1 .5 0" rgb2="0 0 1"/>
       <texture name="check" type="2d" builtin="checker" width="6" height="4" mark="edge" markrgb="1 0 0"/>
       <texture name="flat" type="cube" builtin="flat" width="4" mark="cross"/>
       <texture name="g2" type="2d" builtin="gradient" width="5" height="5"/>
       <material name="a" texture="image" texrepeat="2 3" rgba="1 0 0 1"/>
-      <material name="b" emission=".3"><layer texture="image" role="rgb"/><layer texture="grey" role="roughness"/></material>
+      <material name="b" emission=".3"><layer texture="image" role="rgb"/>
+      <layer texture="grey" role="roughness"/></material>
       </asset><worldbody><geom size="1" material="a"/><site material="b"/></worldbody></mujoco>"""
     assets = {"i.png": png(image), "s.png": png(square), "g.png": png(grid)}
     ours = check(xml, assets)

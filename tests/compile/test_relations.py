@@ -7,13 +7,16 @@ from tests.compile.oracle import check
 ARM = """<body name="a" pos="0 0 1" euler="10 20 30"><joint name="h" axis="1 2 3" range="-40 50" pos=".1 0 0"/>
   <geom name="ga" type="capsule" size=".05 .2"/><site name="sa" pos=".1 .2 .3" euler="5 6 7"/>
   <camera name="cam" resolution="3 2"/>
-  <body name="b" pos=".3 0 0"><joint name="s" type="slide" axis="0 1 0" range="-1 1"/><geom name="gb" type="box" size=".1 .2 .1"/>
+  <body name="b" pos=".3 0 0"><joint name="s" type="slide" axis="0 1 0" range="-1 1"/>
+      <geom name="gb" type="box" size=".1 .2 .1"/>
     <site name="sb" pos="0 0 .4"/>
     <body name="c" pos="0 .5 0"><joint name="ball" type="ball" range="0 60"/><geom name="gc" size=".1" pos=".1 0 0"/>
       <site name="sc" pos=".2 0 0" euler="0 40 0"/></body></body></body>
-  <body name="f" pos="1 0 0"><freejoint name="free"/><geom name="gf" type="cylinder" size=".1 .2"/><site name="sf"/></body>
+  <body name="f" pos="1 0 0"><freejoint name="free"/><geom name="gf" type="cylinder" size=".1 .2"/>
+      <site name="sf"/></body>
   <body name="m" mocap="true" pos="0 1 0"><site name="sm"/></body>
-  <geom name="ws" size=".12" pos=".2 .3 1.2"/><geom name="wc" type="cylinder" size=".1 .3" pos=".1 0 1.4" euler="80 0 0"/>
+  <geom name="ws" size=".12" pos=".2 .3 1.2"/>
+      <geom name="wc" type="cylinder" size=".1 .3" pos=".1 0 1.4" euler="80 0 0"/>
   <site name="side" pos=".3 .6 1.3"/><site name="w0" pos="0 -.5 1.2"/><site name="w1" pos=".4 1 1.2"/>"""
 
 
@@ -26,7 +29,8 @@ def test_pairs_and_excludes_are_sorted_by_body():
         model(
             """<contact><pair geom1="gf" geom2="ga" condim="6" friction="1 2 3"/>
             <pair name="p" geom1="gb" geom2="gc" margin=".1" gap=".01" solref=".1 .9" solreffriction=".2 1"/>
-            <pair geom1="ga" geom2="ws" class="d"/><exclude body1="f" body2="a"/><exclude name="e" body1="a" body2="b"/></contact>""",
+            <pair geom1="ga" geom2="ws" class="d"/><exclude body1="f" body2="a"/>
+      <exclude name="e" body1="a" body2="b"/></contact>""",
             '<default><default class="d"><pair condim="4" solimp=".8 .9"/></default></default>',
         )
     )
@@ -79,7 +83,8 @@ def test_fixed_tendons():
         model(
             """<tendon><fixed range="-1 2" actuatorfrcrange="-3 4" armature=".5" margin=".1" stiffness="3" group="2">
             <joint joint="h" coef="2"/><joint joint="s" coef="-1"/></fixed>
-            <fixed springlength=".3" limited="false" solreflimit=".1 1" solimpfriction=".7 .8"><joint joint="s" coef="1"/></fixed>
+            <fixed springlength=".3" limited="false" solreflimit=".1 1" solimpfriction=".7 .8">
+      <joint joint="s" coef="1"/></fixed>
             </tendon>"""
         )
     )
@@ -177,7 +182,8 @@ def test_actuator_defaults_of_another_shortcut(shortcut, inherited):
 SENSORS = """<touch site="sa" cutoff="3" noise=".1"/><accelerometer site="sa"/><velocimeter site="sa"/><gyro site="sa"/>
   <force site="sb"/><torque site="sb"/><magnetometer site="sa"/><camprojection site="sa" camera="cam"/>
   <rangefinder site="sa"/><rangefinder camera="cam" data="dist normal depth"/><jointpos joint="h"/><jointvel joint="s"/>
-  <tendonpos tendon="t"/><tendonvel tendon="u"/><actuatorpos actuator="x"/><actuatorvel actuator="o"/><actuatorfrc actuator="x"/>
+  <tendonpos tendon="t"/><tendonvel tendon="u"/><actuatorpos actuator="x"/><actuatorvel actuator="o"/>
+      <actuatorfrc actuator="x"/>
   <jointactuatorfrc joint="h"/><tendonactuatorfrc tendon="t"/><ballquat joint="ball"/><ballangvel joint="ball"/>
   <jointlimitpos joint="h"/><jointlimitvel joint="h"/><jointlimitfrc joint="ball"/><tendonlimitpos tendon="l"/>
   <tendonlimitvel tendon="l"/><tendonlimitfrc tendon="l"/><framepos objtype="body" objname="b"/>
@@ -202,10 +208,14 @@ def test_sensors():
 
 def test_options_and_flags():
     check(
-        """<mujoco><option timestep=".01" gravity="1 2 3" wind="1 0 0" density="1.2" viscosity=".1" impratio="3" tolerance="1e-6"
-        iterations="7" ls_iterations="3" integrator="implicitfast" cone="elliptic" solver="CG" jacobian="sparse" o_margin=".1"
+        """<mujoco>
+      <option timestep=".01" gravity="1 2 3" wind="1 0 0" density="1.2"
+        viscosity=".1" impratio="3" tolerance="1e-6"
+        iterations="7" ls_iterations="3" integrator="implicitfast" cone="elliptic" solver="CG" jacobian="sparse"
+        o_margin=".1"
         o_solref=".3" o_friction="1 2" actuatorgroupdisable="1 3" magnetic="1 2 3" ccd_iterations="9">
-        <flag contact="disable" energy="enable" override="enable" gravity="disable" multiccd="disable"/></option></mujoco>"""
+        <flag contact="disable" energy="enable" override="enable" gravity="disable" multiccd="disable"/>
+      </option></mujoco>"""
     )
 
 
@@ -216,7 +226,8 @@ def test_keyframes_custom_and_names():
             <keyframe><key name="k" time="2" qvel="1 2 3 4 5 6 7 8 9 10 11" act="3" ctrl="4"/>
             <key qpos="1 2 3 4 5 6 7 8 9 1 2 3 4" mpos="1 2 3" mquat="1 2 3 4"/></keyframe>
             <custom><numeric name="n" data="1 2 3" size="5"/><numeric name="z" size="2"/><text name="t" data="hello"/>
-            <tuple name="u"><element objtype="body" objname="a"/><element objtype="geom" objname="gb" prm="2"/></tuple></custom>""",
+            <tuple name="u"><element objtype="body" objname="a"/>
+      <element objtype="geom" objname="gb" prm="2"/></tuple></custom>""",
             '<size nkey="4"/>',
         )
     )

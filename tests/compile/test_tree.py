@@ -104,8 +104,10 @@ def test_principal_axes_of_nearly_symmetric_bodies(scale, offdiagonal):
     ],
 )
 def test_compiler_settings(compiler):
-    first = '<freejoint/><geom size=".1" pos=".1 .2 .3" group="1"/><geom type="box" size=".3 .2 .1" group="0"/><site pos="1 2 3"/>'
-    second = '<joint/><inertial pos="0 0 1" mass="1" diaginertia="1 1 1.5"/><geom size=".2" group="2"/><camera/><light dir="1 1 1"/>'
+    first = """<freejoint/><geom size=".1" pos=".1 .2 .3" group="1"/><geom type="box" size=".3 .2 .1" group="0"/>
+      <site pos="1 2 3"/>"""
+    second = """<joint/><inertial pos="0 0 1" mass="1" diaginertia="1 1 1.5"/><geom size=".2" group="2"/><camera/>
+      <light dir="1 1 1"/>"""
     check(
         f"""<mujoco><compiler {compiler}/><worldbody><body>{first}</body><body euler="1 2 3">{second}</body>
         </worldbody></mujoco>"""
@@ -138,7 +140,8 @@ def test_frames_carry_pose_and_class():
     check(
         """<mujoco><default><geom density="5"/><default class="c"><geom size=".3" density="7"/></default></default>
         <worldbody><frame pos="1 2 3" euler="10 20 30" childclass="c"><geom size=".1"/><geom/>
-          <frame euler="5 6 7" pos=".1 0 0"><body><freejoint/><geom/></body><light dir="1 0 0"/><camera/></frame></frame>
+          <frame euler="5 6 7" pos=".1 0 0"><body><freejoint/><geom/></body><light dir="1 0 0"/><camera/>
+      </frame></frame>
           <body><frame pos=".1 .2 .3" axisangle="1 1 0 30"><joint axis="1 0 0"/><geom type="box" size=".1 .1 .2"/>
             <site/></frame></body></worldbody></mujoco>"""
     )
@@ -199,8 +202,10 @@ def test_static_bodies_are_fused(fuse):
 
 def test_visual_geoms_are_discarded():
     check(
-        """<mujoco><compiler discardvisual="true"/><asset><texture name="t" type="2d" builtin="flat" width="4" height="4"/>
-        <material name="m" texture="t"/></asset><worldbody><body><freejoint/><geom size=".1" contype="0" conaffinity="0"/>
+        """<mujoco><compiler discardvisual="true"/><asset>
+      <texture name="t" type="2d" builtin="flat" width="4" height="4"/>
+        <material name="m" texture="t"/></asset><worldbody><body><freejoint/>
+      <geom size=".1" contype="0" conaffinity="0"/>
         <geom size=".2" material="m"/><geom name="seen" size=".3" contype="0" conaffinity="0"/></body></worldbody>
         <sensor><framepos objtype="geom" objname="seen"/></sensor></mujoco>"""
     )

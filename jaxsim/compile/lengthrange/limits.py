@@ -164,7 +164,7 @@ def solve(matrix: np.ndarray, force: np.ndarray, constraint: Rows) -> np.ndarray
 
     The cost is quadratic on each set of active rows; Newton's steps are exact, and end when the set repeats.
     """
-    active = constraint.weight * constraint.equality
+    active = np.zeros_like(constraint.weight)
     jac = constraint.jacobian
     acceleration = np.linalg.solve(matrix, force[..., None])[..., 0]
     for _ in range(_ITERATIONS):
