@@ -28,10 +28,16 @@ from jaxsim.solver.layout import RowLayout
 from jaxsim.solver.linesearch import search, slope_function
 from jaxsim.solver.stack import Rows, RowValues, product, residuals
 
-__all__ = ["Solution", "minimise"]
+__all__ = ["Limits", "Solution", "finish", "minimise", "start"]
 
 _SEARCH_RELATIVE = 1e-3
 """A slope this small against that at the start ends a line search."""
+
+_WIDE = 64
+"""Worlds from which those that need more than one step are gathered: fewer are not worth the larger program."""
+
+_NARROWER = 4
+"""How many times fewer worlds are gathered at a time."""
 
 
 class Solution(NamedTuple):
@@ -56,10 +62,29 @@ class Solution(NamedTuple):
     converged: Array
 
 
+class Limits(NamedTuple):
+    """When to stop, each `(1,)` or `(W,)`.
+
+    Attributes:
+      decrement: Newton decrement that counts as zero.
+      slope: slope of a line search, by length of the direction, that counts as zero.
+      iterations: most iterations.
+      evaluations: most evaluations of a line search.
+    """
+
+    decrement: Array
+    slope: Array
+    iterations: Array
+    evaluations: Array
+
+
 def minimise(
     layout: RowLayout, model: Model, problem: Problem, smooth: Array, guess: Array | None
 ) -> Solution:
     """Minimises the cost, starting from the better of two accelerations.
+
+    Most worlds are done after one step. Of many worlds the others are gathered in narrower loops, so that the few
+    that take long do not make all of them pay.
 
     Args:
       layout: the model's rows.
@@ -68,14 +93,42 @@ def minimise(
       smooth: acceleration without constraints, `(nv, W)`.
       guess: another starting point, or None.
     """
+    option = model.opt
+    unit = model.stat.meaninertia * max(1, model.nv)
+    limits = Limits(
+        decrement=option.tolerance * unit,
+        slope=option.tolerance * option.ls_tolerance * unit,
+        iterations=option.iterations,
+        evaluations=option.ls_iterations,
+    )
+    state = start(problem, full_inertia(layout, problem.M), smooth, guess)
+    state = state._replace(done=state.done | (option.iterations <= 0))
+    width = state.done.shape[0]
+    if width < _WIDE:
+        return finish(layout, limits, problem, smooth, state)
+    state = _iterate(layout, limits, problem, full_inertia(layout, problem.M), smooth, state)
+    narrow = width // _NARROWER
+
+    def some(state: Solution) -> Solution:
+        """Finishes some of the worlds that are not done."""
+        chosen = jnp.nonzero(~state.done, size=narrow, fill_value=jnp.argmax(state.done))[0]
+        part = jax.tree.map(
+            lambda x: x[..., chosen] if x.shape[-1] == width else x, (limits, problem, smooth, state)
+        )
+        finished = finish(layout, *part)
+        return jax.tree.map(lambda x, y: x.at[..., chosen].set(y), state, finished)
+
+    return lax.while_loop(lambda s: ~jnp.all(s.done), some, state)
+
+
+def finish(layout: RowLayout, limits: Limits, problem: Problem, smooth: Array, state: Solution) -> Solution:
+    """Iterates until all worlds are done."""
     M = full_inertia(layout, problem.M)
-    start = _start(problem, M, smooth, guess)
-    start = start._replace(done=start.done | (model.opt.iterations <= 0))
-    step = functools.partial(_iterate, layout, model, problem, M, smooth)
-    return lax.while_loop(lambda s: ~jnp.all(s.done), step, start)
+    step = functools.partial(_iterate, layout, limits, problem, M, smooth)
+    return lax.while_loop(lambda s: ~jnp.all(s.done), step, state)
 
 
-def _start(problem: Problem, M: Array, smooth: Array, guess: Array | None) -> Solution:
+def start(problem: Problem, M: Array, smooth: Array, guess: Array | None) -> Solution:
     """Of two accelerations the one of lower cost, world by world."""
     r = residuals(problem.rows, smooth)
     x, inertial = smooth, problem.force
@@ -93,24 +146,23 @@ def _start(problem: Problem, M: Array, smooth: Array, guess: Array | None) -> So
 
 
 def _iterate(
-    layout: RowLayout, model: Model, problem: Problem, M: Array, smooth: Array, state: Solution
+    layout: RowLayout, limits: Limits, problem: Problem, M: Array, smooth: Array, state: Solution
 ) -> Solution:
     """One Newton step of the worlds that are not done."""
-    option, rows = model.opt, problem.rows
-    scale = 1 / (model.stat.meaninertia * max(1, model.nv))
+    rows = problem.rows
     g = state.inertial - problem.force - state.push
     H = hessian(layout, problem, state.r)
     p = -linalg.solve_tree(layout.hessian, H, g)
     decrement = -0.5 * jnp.sum(g * p, axis=0)
     round_off = float(jnp.finfo(p.dtype).eps) * cost(problem, smooth, state.x, state.inertial, state.r)
-    near = decrement <= jnp.maximum(option.tolerance / scale, round_off)
+    near = decrement <= jnp.maximum(limits.decrement, round_off)
     inertial_p, row_p = multiply(M, p), product(rows, p)
-    enough = option.tolerance * option.ls_tolerance * jnp.sqrt(jnp.sum(p * p, axis=0)) / scale
+    enough = limits.slope * jnp.sqrt(jnp.sum(p * p, axis=0))
     enough = jnp.maximum(enough, _SEARCH_RELATIVE * 2 * decrement)
     enough = jnp.where(near | state.done, jnp.inf, enough)
     slope = slope_function(rows, state.inertial - problem.force, inertial_p, p, state.r, row_p)
-    t = search(slope, enough, option.ls_iterations, p.shape[-1], p.dtype)
-    return _advance(rows, option.iterations, state, t, (p, inertial_p, row_p), near)
+    t = search(slope, enough, limits.evaluations, p.shape[-1], p.dtype)
+    return _advance(rows, limits.iterations, state, t, (p, inertial_p, row_p), near)
 
 
 def _advance(

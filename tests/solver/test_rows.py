@@ -40,7 +40,10 @@ def given(model: Model, d: mujoco.MjData) -> Data:
 
 @jax.jit
 def constrained(model: Model, data: Data) -> tuple[Data, jax.Array, jax.Array, jax.Array]:
-    """The state with its counts, and the Jacobian, D and aref of all rows; native layout, one world."""
+    """The state with its counts, and the Jacobian, D and aref of all rows; native layout, one world.
+
+    D is zero for rows out of use, and for friction loss of zero.
+    """
     native, data = worlds.expand(model), worlds.expand(data).replace(work=Work())
     for stage in (fwd_position, fwd_velocity, fwd_actuation, fwd_acceleration, make_constraint):
         data = stage(native, data)
@@ -49,6 +52,7 @@ def constrained(model: Model, data: Data) -> tuple[Data, jax.Array, jax.Array, j
     flat = [J.scalar, *(x.reshape(-1, model.nv) for x in J.elliptic)]
     D = [rows.D, *(x.D.reshape(-1, 1) for x in rows.elliptic)]
     aref = [rows.aref, *(x.aref.reshape(-1, 1) for x in rows.elliptic)]
+    D[0] = jnp.where(rows.low < rows.high, rows.D, 0)
     return data.replace(work=None), *(jnp.concatenate(x) for x in (flat, D, aref))
 
 
@@ -66,11 +70,7 @@ def test_rows_are_the_c_engines(name):
         data, J, D, aref = constrained(model, given(model, d))
         for count in ("ne", "nf", "nl", "nefc"):
             assert int(getattr(data, count)[0]) == getattr(d, count), count
-        layout = row_layout(model)
-        loss = np.zeros(layout.size, bool)
-        start = layout.n_dense
-        loss[start : start + len(layout.dof_friction)] = m.dof_frictionloss == 0
-        used = (np.asarray(D)[:, 0] > 0) & ~loss
+        used = np.asarray(D)[:, 0] > 0
         ours = ordered(np.asarray(J)[used], np.asarray(D)[used, 0], np.asarray(aref)[used, 0])
         theirs = ordered(d.efc_J.reshape(d.nefc, m.nv), d.efc_D, d.efc_aref)
         # 1e-9: both compute the same formulas in float64
@@ -85,7 +85,9 @@ def test_contacts_know_their_rows():
     for i in np.flatnonzero(np.asarray(data.contact.efc_address) >= 0):
         geoms = set(np.asarray(data.contact.geom[i]).tolist())
         same = [
-            c for c in d.contact if set(c.geom.tolist()) == geoms and np.allclose(c.pos, data.contact.pos[i], atol=1e-9)
+            c
+            for c in d.contact
+            if set(c.geom.tolist()) == geoms and np.allclose(c.pos, data.contact.pos[i], atol=1e-9)
         ]
         (theirs,) = same
         n = max(1, 2 * (theirs.dim - 1))
@@ -113,7 +115,9 @@ def test_state_fields_suffice():
     assert set(STATE) <= set(STATE_FIELDS)
 
 
-@pytest.mark.parametrize(("flag", "count"), [("CONTACT", None), ("LIMIT", "nl"), ("FRICTIONLOSS", "nf"), ("CONSTRAINT", "nefc")])
+@pytest.mark.parametrize(
+    ("flag", "count"), [("CONTACT", None), ("LIMIT", "nl"), ("FRICTIONLOSS", "nf"), ("CONSTRAINT", "nefc")]
+)
 def test_disabled_classes_have_no_rows(flag, count):
     m, _ = compiled("pyramids")
     m = mujoco.MjModel.from_xml_string(SCENES["pyramids"])

@@ -66,6 +66,24 @@ def test_worlds_stop_by_themselves():
         assert int(together.solver_niter[i]) == int(single.solver_niter)
 
 
+def test_many_worlds_are_gathered_without_changing_results():
+    """From 64 worlds on, those that need more than one iteration are solved apart from the others."""
+    m, model = compiled("elliptic cones")
+    base = [given(model, d) for d in states(m, (0, 2, 30))]
+    rng = np.random.default_rng(0)
+    worlds = [b.replace(qvel=b.qvel + 0.1 * rng.standard_normal(m.nv)) for b in base for _ in range(24)]
+    together = jax.jit(jax.vmap(jaxsim.forward, in_axes=(None, 0)))(
+        model, jax.tree.map(lambda *x: jnp.stack(x), *worlds)
+    )
+    assert len(set(np.asarray(together.solver_niter).tolist())) > 2
+    assert not np.asarray(together.warning).any()
+    for i in range(0, len(worlds), 7):
+        single = forward(model, worlds[i])
+        scale = np.abs(single.qacc).max()
+        np.testing.assert_allclose(together.qacc[i], single.qacc, rtol=0, atol=1e-9 * scale)
+        assert int(together.solver_niter[i]) == int(single.solver_niter)
+
+
 def test_iterations_that_run_out_are_reported():
     m, model = compiled("pyramids")
     d = states(m)[1]
