@@ -131,8 +131,10 @@ def capsule_capsule(a: Shape, b: Shape, margin: Array) -> Points:
 
 
 def spheres(p1: Vec, r1: Array, p2: Vec, r2: Array, fallback: Vec) -> Points:
-    """Single point between two spheres; `fallback` is the normal where the centres coincide."""
-    normal, length = unit(p2 - p1, fallback)
+    """Single point between two spheres; `fallback` is the normal where the centres coincide, but for rounding."""
+    # nearest points of capsules that meet at a small angle, as at a joint, are this uncertain
+    rounding = 4096 * jnp.finfo(p1.x.dtype).eps * (r1 + r2)
+    normal, length = unit(p2 - p1, fallback, jnp.maximum(TINY, rounding))
     dist = length - r1 - r2
     return Points(dist, p1 + normal * (r1 + 0.5 * dist), normal)
 

@@ -91,13 +91,13 @@ class Frame(NamedTuple):
         return Vec(*(Vec(a, b, c).pick(index) for a, b, c in zip(self.x, self.y, self.z, strict=True)))
 
 
-def unit(v: Vec, fallback: Vec) -> tuple[Vec, Array]:
-    """Direction and length of `v`; below `TINY` the direction is the unit vector `fallback`.
+def unit(v: Vec, fallback: Vec, tiny: float | Array = TINY) -> tuple[Vec, Array]:
+    """Direction and length of `v`; below `tiny` the direction is the unit vector `fallback`.
 
     At zero the length continues linearly along `fallback`, so both derivatives are finite.
     """
     square = v.dot(v)
-    regular = square > TINY * TINY
+    regular = square > tiny * tiny
     length = jnp.sqrt(jnp.where(regular, square, 1.0))
     inverse = 1.0 / length
     return (v * inverse).where(regular, fallback), jnp.where(regular, length, v.dot(fallback))
