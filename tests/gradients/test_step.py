@@ -6,6 +6,7 @@ Every quantity is perturbed in one flat vector, so that three compilations serve
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -57,14 +58,18 @@ def state(model: Any) -> Any:
     return data.replace(qpos=jnp.asarray(qpos), qvel=jnp.asarray(qvel), ctrl=jnp.asarray([0.2]))
 
 
-@pytest.fixture(scope="session", params=[1, 10], ids=["one step", "ten steps"])
+@pytest.fixture(
+    scope="session",
+    params=[pytest.param(1, id="one step"), pytest.param(10, id="ten steps", marks=pytest.mark.slow)],
+)
 def case(request: pytest.FixtureRequest) -> Case:
     model = jaxsim.load_model(SCENES)
     data = state(model)
     sizes = {"qpos": model.nv, "qvel": model.nv, "ctrl": model.nu}
     sizes |= {name: getattr(model, name).size for name in LEAVES}
     ends = np.cumsum([0, *sizes.values()])
-    columns = {name: slice(int(a), int(b)) for name, a, b in zip(sizes, ends, ends[1:], strict=True)}
+    spans = itertools.pairwise(ends.tolist())
+    columns = {name: slice(*span) for name, span in zip(sizes, spans, strict=True)}
 
     def function(p: jax.Array) -> jax.Array:
         changed = {
@@ -108,16 +113,6 @@ def test_against_differences(case: Case, body: str, name: str) -> None:
 
 
 def test_forward_and_reverse_agree(case: Case) -> None:
-    scale = np.abs(case.forward).max()
-    np.testing.assert_allclose(case.reverse / scale, case.forward / scale, atol=1e-10)
-
-
-def test_duality(case: Case) -> None:
-    rng = np.random.default_rng(0)
-    n = case.forward.shape[1]
-    u, w = jnp.asarray(rng.standard_normal(n)), jnp.asarray(rng.standard_normal(case.forward.shape[0]))
-    origin = jnp.zeros(n)
-    tangent = jax.jit(lambda u: jax.jvp(case.function, (origin,), (u,))[1])(u)
-    cotangent = jax.jit(lambda w: jax.vjp(case.function, origin)[1](w)[0])(w)
-    a, b = float(jnp.vdot(cotangent, u)), float(jnp.vdot(w, tangent))
-    assert abs(a - b) <= 1e-9 * (1 + abs(b))
+    """Column by column: so `w . (J u) = (J^T w) . u` for all tangents u and cotangents w."""
+    scale = np.abs(case.forward).max(axis=0) + 1e-2
+    np.testing.assert_allclose(case.reverse / scale, case.forward / scale, atol=1e-9)  # solves to round-off
