@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxsim.compile.actuation.general import General, Input
 from jaxsim.enums import BiasType, DynType, GainType, TrnType
+from jaxsim.mjcf import Element
 
 __all__ = ["check_types"]
 
@@ -11,36 +12,35 @@ _SCALAR = (TrnType.JOINT, TrnType.JOINTINPARENT, TrnType.TENDON)
 _CONTROLLER = Input.POS | Input.VEL | Input.FF
 
 
-def check_types(general: General, ctrlspec: int) -> None:
+def check_types(element: Element, general: General, ctrlspec: int) -> None:
     """Checks that the parts of an actuator belong together.
 
     Args:
+        element: the actuator's element.
         general: the actuator.
         ctrlspec: its inputs, defaults filled in.
 
     Raises:
         MjcfError: they do not; the message says which.
     """
-    element = general.element
     if general.gaintype == GainType.SO3 or general.biastype == BiasType.SO3:
-        _check_so3(general, ctrlspec)
+        _check_so3(element, general, ctrlspec)
     if general.gaintype == GainType.PID:
-        _check_pid(general, ctrlspec)
+        _check_pid(element, general, ctrlspec)
     elif general.dyntype == DynType.PID:
         raise element.error("dyntype pid needs gaintype pid", attribute="dyntype")
     if general.gaintype == GainType.DCMOTOR:
-        _check_dcmotor(general, ctrlspec)
+        _check_dcmotor(element, general, ctrlspec)
     for name in ("damping", "armature"):
         value = getattr(general, name)
         if (any(value) if isinstance(value, list) else value) and general.trntype not in _SCALAR:
             raise element.error("only joint and tendon transmissions have this", attribute=name)
     if general.dyntype == DynType.DCMOTOR and not general.actearly:
         raise element.error("cannot be false for a DC motor", attribute="actearly")
-    _check_muscle(general)
+    _check_muscle(element, general)
 
 
-def _check_so3(general: General, ctrlspec: int) -> None:
-    element = general.element
+def _check_so3(element: Element, general: General, ctrlspec: int) -> None:
     if general.gaintype != GainType.SO3 or general.biastype != BiasType.SO3:
         raise element.error("gaintype and biastype must both be so3", attribute="gaintype")
     if general.dyntype not in (DynType.NONE, DynType.INTEGRATOR):
@@ -53,8 +53,7 @@ def _check_so3(general: General, ctrlspec: int) -> None:
         raise element.error("expected expmap or quat", attribute="input")
 
 
-def _check_pid(general: General, ctrlspec: int) -> None:
-    element = general.element
+def _check_pid(element: Element, general: General, ctrlspec: int) -> None:
     if general.biastype != BiasType.AFFINE:
         raise element.error("pid needs biastype affine", attribute="biastype")
     if general.dyntype not in (DynType.NONE, DynType.PID):
@@ -71,8 +70,8 @@ def _check_pid(general: General, ctrlspec: int) -> None:
         raise element.error("integral and slew limit need the pos input", attribute="input")
 
 
-def _check_dcmotor(general: General, ctrlspec: int) -> None:
-    element, gain = general.element, general.gainprm
+def _check_dcmotor(element: Element, general: General, ctrlspec: int) -> None:
+    gain = general.gainprm
     passive = ctrlspec == Input.NONE
     if not passive and ctrlspec & ~15:
         raise element.error("expected none, or words of pos, vel, ff, voltage", attribute="input")
@@ -87,7 +86,7 @@ def _check_dcmotor(general: General, ctrlspec: int) -> None:
         raise element.error("a slew limit needs an input among pos, vel, ff", attribute="input")
 
 
-def _check_muscle(general: General) -> None:
+def _check_muscle(element: Element, general: General) -> None:
     for prm, active in (
         (general.gainprm, general.gaintype == GainType.MUSCLE),
         (general.biasprm, general.biastype == BiasType.MUSCLE),
@@ -95,8 +94,8 @@ def _check_muscle(general: General) -> None:
         if not active:
             continue
         if prm[0] >= prm[1]:
-            raise general.element.error("range[0] must be below range[1]", attribute="range")
+            raise element.error("range[0] must be below range[1]", attribute="range")
         if prm[4] >= 1 or prm[5] <= 1:
-            raise general.element.error("expected lmin < 1 < lmax", attribute="lmin")
+            raise element.error("expected lmin < 1 < lmax", attribute="lmin")
         if min(prm[3], prm[6], prm[7], prm[8]) <= 0:
-            raise general.element.error("scale, vmax, fpmax and fvmax must be positive", attribute="scale")
+            raise element.error("scale, vmax, fpmax and fvmax must be positive", attribute="scale")

@@ -16,6 +16,7 @@ from jaxsim.compile.settings import SettingsOf
 from jaxsim.compile.userdata import user_column
 from jaxsim.enums import BiasType, DynType, GainType, JointType, TrnType
 from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf.defaults import ACTUATORS
 
 __all__ = ["Actuator", "compile_actuators"]
 
@@ -58,21 +59,40 @@ def compile_actuators(spec: Spec, names: Names, settings: SettingsOf) -> dict[st
 
 
 def _compile(spec: Spec, names: Names, settings: SettingsOf, element: Element, index: int) -> Actuator:
-    general = General(element)
-    for source in (*spec.default_chain(element), element):
-        merge(general, source)
-        apply_shortcut(general, source)
+    general = _merged(spec, element)
     if "input" in element and general.gaintype not in (GainType.SO3, GainType.PID, GainType.DCMOTOR):
         raise element.error("only so3, pid and dcmotor actuators choose their inputs", attribute="input")
     actuator = Actuator(general, element, element.name, index)
     target = _target(names, actuator)
     _inputs_and_outputs(actuator, target)
-    check_types(general, actuator.ctrlspec)
+    check_types(element, general, actuator.ctrlspec)
     _inherit_range(actuator, target)
     _limits(actuator, settings(element).autolimits)
     _activation(actuator)
     _history(actuator)
     return actuator
+
+
+def _merged(spec: Spec, element: Element) -> General:
+    """Merges an actuator with its default classes, the outermost first."""
+    general = General()
+    innermost = spec.class_of(element)
+    path = [innermost]
+    while path[0].parent is not None:
+        path.insert(0, path[0].parent)
+    outer: list[General] = []
+    chain = innermost.chain
+    for index, default in enumerate(path):
+        stop = len(path[index + 1].inherited) if index + 1 < len(path) else len(chain)
+        for source in chain[len(default.inherited) : stop]:
+            if source.tag in ACTUATORS:
+                merge(general, source)
+                apply_shortcut(general, source, outer)
+        if index + 1 < len(path):
+            outer.append(general.snapshot())
+    merge(general, element)
+    apply_shortcut(general, element, outer)
+    return general
 
 
 def _target(names: Names, actuator: Actuator) -> Any:

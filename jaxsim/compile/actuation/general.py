@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from enum import IntFlag
 from functools import partial
@@ -64,7 +65,6 @@ class General:
         input: bits of Input; 0: the type's own default.
     """
 
-    element: Element
     shortcut: str = "general"
     group: int = 0
     nsample: int = 0
@@ -98,6 +98,29 @@ class General:
     target: tuple[str, str] | None = None
     slidersite: str = ""
     refsite: str = ""
+
+    def snapshot(self) -> General:
+        """Returns a copy that further merging does not change."""
+        twin = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list):
+                setattr(twin, name, list(value))
+        return twin
+
+    def adopt(self, other: General) -> None:
+        """Takes dynamics, gain and bias of another actuator."""
+        other = other.snapshot()
+        for name in (
+            "dyntype",
+            "gaintype",
+            "biastype",
+            "dynprm",
+            "gainprm",
+            "biasprm",
+            "inheritrange",
+            "input",
+        ):
+            setattr(self, name, getattr(other, name))
 
     def reset(self) -> None:
         """Forgets dynamics, gain and bias, as they were set for another shortcut."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import pi, sqrt
 
 import numpy as np
@@ -14,11 +14,16 @@ from jaxsim.mjcf import Element
 __all__ = ["apply_shortcut"]
 
 
-def apply_shortcut(actuator: General, element: Element) -> None:
+def apply_shortcut(actuator: General, element: Element, outer: Sequence[General]) -> None:
     """Sets the general parameters that a shortcut's own attributes stand for.
 
-    What the element does not give is taken from the default classes if they used the same shortcut, or a general
-    actuator with the same type of gain; otherwise it has the shortcut's own default.
+    What the element does not give is taken from the innermost default class that last used the same shortcut, or a
+    general actuator with the same type of gain; otherwise it has the shortcut's own default.
+
+    Args:
+        actuator: the actuator, as its default classes left it.
+        element: the element, with the attributes that all shortcuts share already merged.
+        outer: the actuator as each of the enclosing default classes left it, the outermost first.
 
     Raises:
         MjcfError: a value is not allowed.
@@ -26,19 +31,28 @@ def apply_shortcut(actuator: General, element: Element) -> None:
     tag = element.tag
     if tag != "general":
         gain, build = _SHORTCUTS[tag]
-        related = actuator.shortcut == tag or (actuator.shortcut == "general" and actuator.gaintype == gain)
         if actuator.shortcut != tag:
             actuator.actdim, actuator.actearly = -1, False
+        related = _related(actuator, tag, gain)
         if not related:
             if actuator.gaintype == GainType.DCMOTOR and "actlimited" not in element:
                 actuator.actlimited = "auto"
             own = {name: getattr(actuator, name) for name in ("inheritrange", "input") if name in element}
             actuator.reset()
+            source = next((past for past in reversed(outer) if _related(past, tag, gain)), None)
+            if source is not None:
+                related = True
+                actuator.adopt(source)
             for name, value in own.items():
                 setattr(actuator, name, value)
         build(actuator, element, related)
         actuator.gaintype = gain
     actuator.shortcut = tag
+
+
+def _related(actuator: General, tag: str, gain: GainType) -> bool:
+    """Whether parameters of an actuator mean the same for a shortcut."""
+    return actuator.shortcut == tag or (actuator.shortcut == "general" and actuator.gaintype == gain)
 
 
 def _not_negative(element: Element, *names: str) -> None:
