@@ -62,7 +62,9 @@ class Data(Record):
     qacc_warmstart: Array = leaf("nv", "starting point of the solver, m/s^2 and rad/s^2")
     ctrl: Array = leaf("nu", "controls")
     qfrc_applied: Array = leaf("nv", "applied generalized force, N and N m")
-    xfrc_applied: Array = leaf("nbody 6", "applied force (N) and torque (N m) at centres of mass, world frame")
+    xfrc_applied: Array = leaf(
+        "nbody 6", "applied force (N) and torque (N m) at centres of mass, world frame"
+    )
     eq_active: Array = leaf("neq", "equality constraint is active", dtype=bool)
     mocap_pos: Array = leaf("nmocap 3", "m, world frame")
     mocap_quat: Array = leaf("nmocap 4", "orientation, world frame")
@@ -121,9 +123,13 @@ class Data(Record):
     qfrc_inverse: Array = leaf("nv", "force computed by inverse dynamics")
     efc_force: Array = leaf("nefcmax", "constraint force by row of solver.rows, N and N m")
     cacc: Array = leaf("nbody 6", "acceleration, rotation first, gravity included; filled when a sensor asks")
-    cfrc_int: Array = leaf("nbody 6", "force exchanged with the parent, torque first; filled when a sensor asks")
+    cfrc_int: Array = leaf(
+        "nbody 6", "force exchanged with the parent, torque first; filled when a sensor asks"
+    )
     cfrc_ext: Array = leaf("nbody 6", "external force, torque first; filled when a sensor asks")
-    subtree_linvel: Array = leaf("nbody 3", "velocity of the subtree's centre of mass, m/s; when a sensor asks")
+    subtree_linvel: Array = leaf(
+        "nbody 3", "velocity of the subtree's centre of mass, m/s; when a sensor asks"
+    )
     subtree_angmom: Array = leaf("nbody 3", "angular momentum about subtree_com; when a sensor asks")
     energy: Array = leaf("2", "potential and kinetic energy, J; filled with EnableBit.ENERGY")
     sensordata: Array = leaf("nsensordata", "sensor outputs")
@@ -143,7 +149,9 @@ def blank(model: Model) -> Data:
     dims = {name: value for name, value in model.static.fields.items() if isinstance(value, int)}
     dims |= {"ncon": slot_count(model), "nefcmax": row_count(model), "nM": m_entry_count(model)}
     contact = _zeros(Contact, dims)
-    contact = contact.replace(geom=contact.geom - 1, efc_address=contact.efc_address - 1, dist=contact.dist + 1)
+    contact = contact.replace(
+        geom=contact.geom - 1, efc_address=contact.efc_address - 1, dist=contact.dist + 1
+    )
     return _zeros(Data, dims, contact=contact, work=None)
 
 

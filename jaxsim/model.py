@@ -204,7 +204,9 @@ class Model(Record):
     light_active: Bools = static("is on")
     light_pos: Array = leaf("nlight 3", "position in the body frame, m")
     light_dir: Array = leaf("nlight 3", "direction in the body frame")
-    light_poscom0: Array = leaf("nlight 3", "position from the subtree centre of mass at qpos0, m, world axes")
+    light_poscom0: Array = leaf(
+        "nlight 3", "position from the subtree centre of mass at qpos0, m, world axes"
+    )
     light_pos0: Array = leaf("nlight 3", "position from the body at qpos0, m, world axes")
     light_dir0: Array = leaf("nlight 3", "direction at qpos0, world frame")
     light_attenuation: Floats = static("constant, linear, quadratic")

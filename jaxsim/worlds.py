@@ -339,9 +339,7 @@ def _jvp(primals: Leaves, tangents: Leaves, *, function: Any, mapped: tuple[bool
     if not wrt:
         return results, out
     if all(i >= n_fixed for i in wrt):
-        linear = [
-            ad.instantiate_zeros(t) if type(t) is ad.Zero else t for t in tangents[n_fixed:]
-        ]
+        linear = [ad.instantiate_zeros(t) if type(t) is ad.Zero else t for t in tangents[n_fixed:]]
         flat = bind(*primals[:n_fixed], *linear, function=function, mapped=mapped)
         smooth = tuple(range(n_results))
     else:

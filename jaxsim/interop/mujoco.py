@@ -100,7 +100,11 @@ def get_data(model: Model, data: Data, mj_data: Any) -> None:
     """
     for field in Data.leaf_fields():
         ours, theirs = getattr(data, field.name), getattr(mj_data, field.name, None)
-        if theirs is None or not hasattr(ours, "shape") or field.name in ("M", "ncon", "ne", "nf", "nl", "nefc"):
+        if (
+            theirs is None
+            or not hasattr(ours, "shape")
+            or field.name in ("M", "ncon", "ne", "nf", "nl", "nefc")
+        ):
             continue
         if field.name == "efc_force" or field.name == "warning":
             continue
@@ -108,5 +112,7 @@ def get_data(model: Model, data: Data, mj_data: Any) -> None:
             setattr(mj_data, field.name, float(ours))
             continue
         if ours.size != theirs.size:
-            raise ValueError(f"get_data: {field.name} has {ours.size} numbers, the C engine expects {theirs.size}")
+            raise ValueError(
+                f"get_data: {field.name} has {ours.size} numbers, the C engine expects {theirs.size}"
+            )
         theirs[...] = np.asarray(ours).reshape(theirs.shape)

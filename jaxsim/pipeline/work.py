@@ -19,4 +19,6 @@ class Work(Record):
     ten_J: Array | None = leaf("ntendon nv", "tendon Jacobian", default=None)
     actuator_moment: Array | None = leaf("nout nv", "actuator moment arms", default=None)
     rows: Any = leaf("", "constraint rows, solver.rows.Rows", default=None)
-    solution: Array | None = leaf("nv", "qacc already known to solve this step, from an earlier pass", default=None)
+    solution: Array | None = leaf(
+        "nv", "qacc already known to solve this step, from an earlier pass", default=None
+    )

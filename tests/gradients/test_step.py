@@ -20,9 +20,25 @@ from jaxsim.pipeline.integrate import integrate_pos
 
 from .scenes import SCENES
 
-LEAVES = ("body_mass", "body_inertia", "geom_friction", "geom_solref", "geom_solimp", "jnt_solref", "dof_damping")
+LEAVES = (
+    "body_mass",
+    "body_inertia",
+    "geom_friction",
+    "geom_solref",
+    "geom_solimp",
+    "jnt_solref",
+    "dof_damping",
+)
 """Model leaves that are differentiated, each perturbed relative to its value."""
-BODIES = ("box_at_rest", "sphere_at_rest", "capsule_at_rest", "box_sliding", "sphere_bouncing", "arm", "flyer")
+BODIES = (
+    "box_at_rest",
+    "sphere_at_rest",
+    "capsule_at_rest",
+    "box_sliding",
+    "sphere_bouncing",
+    "arm",
+    "flyer",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +89,8 @@ def case(request: pytest.FixtureRequest) -> Case:
 
     def function(p: jax.Array) -> jax.Array:
         changed = {
-            name: getattr(model, name) * (1 + p[columns[name]].reshape(getattr(model, name).shape)) for name in LEAVES
+            name: getattr(model, name) * (1 + p[columns[name]].reshape(getattr(model, name).shape))
+            for name in LEAVES
         }
         m = model.replace(**changed)
         qpos = integrate_pos(model, data.qpos[:, None], p[columns["qpos"], None], 1.0)[:, 0]
@@ -109,7 +126,9 @@ def test_against_differences(case: Case, body: str, name: str) -> None:
     rows, columns = rows_of(case.model, body), case.columns[name]
     exact, differences = case.forward[rows, columns], case.differences[rows, columns]
     scale = np.abs(differences).max() + 1e-2
-    np.testing.assert_allclose(exact / scale, differences / scale, atol=1e-5)  # round-off of the differences: 1e-7
+    np.testing.assert_allclose(
+        exact / scale, differences / scale, atol=1e-5
+    )  # round-off of the differences: 1e-7
 
 
 def test_forward_and_reverse_agree(case: Case) -> None:

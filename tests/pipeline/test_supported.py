@@ -22,7 +22,10 @@ BODY = """<worldbody><site name="s0"/>
             "tendon 't': spatial",
         ),
         ("<actuator><general name='a' site='s1'/></actuator>", "actuator 'a': transmission site"),
-        ("<actuator><muscle name='a' joint='j' lengthrange='0 1'/></actuator>", "actuator 'a': gaintype muscle"),
+        (
+            "<actuator><muscle name='a' joint='j' lengthrange='0 1'/></actuator>",
+            "actuator 'a': gaintype muscle",
+        ),
         ("<sensor><rangefinder name='r' site='s1'/></sensor>", "sensor 'r': type rangefinder"),
     ],
 )

@@ -238,7 +238,9 @@ def test_scan_while_checkpoint(lifted: Any) -> None:
     assert_same(total(jax.checkpoint(lifted))(x), reverse)
 
     def looped(x: Any) -> Any:
-        return jax.lax.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, 0.3 * lifted(params, c[1])["y"]), (0, x))[1]
+        return jax.lax.while_loop(
+            lambda c: c[0] < 4, lambda c: (c[0] + 1, 0.3 * lifted(params, c[1])["y"]), (0, x)
+        )[1]
 
     assert_same(jax.vmap(looped)(x), expected)
     u = jnp.ones_like(x)
@@ -266,7 +268,9 @@ def test_shard_map(lifted: Any) -> None:
     spec = PartitionSpec("worlds")
 
     def sharded(f: Any) -> Any:
-        return jax.jit(jax.shard_map(jax.vmap(f, (None, 0)), mesh=mesh, in_specs=(PartitionSpec(), spec), out_specs=spec))
+        return jax.jit(
+            jax.shard_map(jax.vmap(f, (None, 0)), mesh=mesh, in_specs=(PartitionSpec(), spec), out_specs=spec)
+        )
 
     assert_same(sharded(lifted)(params, x), jax.vmap(reference, (None, 0))(params, x))
 
@@ -274,9 +278,13 @@ def test_shard_map(lifted: Any) -> None:
         return jax.grad(lambda p: jnp.sum(jax.vmap(loss_of(lifted), (None, 0))(p, x)))(p)
 
     def per_shard(p: Any, x: Any) -> Any:
-        return jax.tree.map(lambda g: jax.lax.psum(g, "worlds"), gradient(jax.lax.pcast(p, "worlds", to="varying"), x))
+        return jax.tree.map(
+            lambda g: jax.lax.psum(g, "worlds"), gradient(jax.lax.pcast(p, "worlds", to="varying"), x)
+        )
 
-    ours = jax.jit(jax.shard_map(per_shard, mesh=mesh, in_specs=(PartitionSpec(), spec), out_specs=PartitionSpec()))
+    ours = jax.jit(
+        jax.shard_map(per_shard, mesh=mesh, in_specs=(PartitionSpec(), spec), out_specs=PartitionSpec())
+    )
     expected = jax.grad(lambda p: jnp.sum(jax.vmap(loss_of(reference), (None, 0))(p, x)))(params)
     assert_same(ours(params, x), expected)
 
