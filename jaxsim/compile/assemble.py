@@ -46,7 +46,7 @@ def compile_spec(spec: Spec, nconmax: int | None = None, njmax: int | None = Non
     """
     _refuse(spec)
     tree = build_tree(spec)
-    discard = spec.compiler["discardvisual"]
+    discard = bool(spec.compiler["discardvisual"])
     assets = compile_assets(spec, _hulls(spec, tree), discard)
     for body in tree.bodies:
         compile_body(spec, assets, body)
@@ -57,7 +57,7 @@ def compile_spec(spec: Spec, nconmax: int | None = None, njmax: int | None = Non
     tree.weld()
     names = Names(("material", "texture") if discard else ())
     _name(names, tree, assets)
-    fields = empty_fields()
+    fields: dict[str, Any] = dict(empty_fields())
     fields.update(_objects(spec, tree, assets, names))
     fields["opt"] = compile_options(spec)
     _total_mass(spec, fields)
@@ -72,10 +72,11 @@ def compile_spec(spec: Spec, nconmax: int | None = None, njmax: int | None = Non
         set_length_ranges(fields, spec.settings("compiler/lengthrange"), actuators.children)
     _given_statistics(spec, fields)
     fields.update(compile_keyframes(spec, names, fields))
+    sizes: Any = spec.settings("size")
     fields.update(
         modelname=spec.modelname,
         names=names.table(),
-        nuserdata=max(0, spec.settings("size")["nuserdata"]),
+        nuserdata=max(0, sizes["nuserdata"]),
         nconmax=-1 if nconmax is None else nconmax,
         njmax=-1 if njmax is None else njmax,
     )
@@ -141,7 +142,8 @@ def _objects(spec: Spec, tree: Tree, assets: Assets, names: Names) -> dict[str, 
 
 def _total_mass(spec: Spec, fields: dict[str, Any]) -> None:
     """Scales all masses and inertias to the total that the compiler asks for."""
-    wanted = spec.compiler["settotalmass"]
+    compiler: Any = spec.compiler
+    wanted = compiler["settotalmass"]
     if wanted > 0:
         scale = wanted / max(1e-15, fields["body_mass"][1:].sum())
         fields["body_mass"] = fields["body_mass"] * scale
@@ -162,7 +164,7 @@ def _spring_dampers(tree: Tree, fields: dict[str, Any]) -> None:
 
 def _given_statistics(spec: Spec, fields: dict[str, Any]) -> None:
     """Overrides the computed statistics by those that the model gives."""
-    given = spec.settings("statistic")
+    given: Any = spec.settings("statistic")
     for name in ("meaninertia", "meanmass", "meansize", "extent", "center"):
         if given[name] is not None:
             fields["stat"][name] = np.asarray(given[name])

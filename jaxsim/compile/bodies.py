@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jaxsim.compile.assets import Assets
 from jaxsim.compile.frames import IDENTITY, ORIGIN, accumulate, invert, rotate
 from jaxsim.compile.geoms import compile_geom
@@ -59,7 +61,7 @@ def _given_inertia(spec: Spec, body: Body) -> None:
     element = body.inertial
     if element is None:
         return
-    values = spec.resolve(element)
+    values: Any = spec.resolve(element)
     body.ipos = tuple(values["pos"].tolist())
     body.mass = values["mass"]
     body.iquat = orientation(spec, element, values, body.settings)

@@ -137,7 +137,8 @@ def _mass(geom: Geom) -> None:
     if geom.mass:
         if geom.mesh is not None:
             a, b, c = (x * x for x in geom.mesh.inertia_box)
-            geom.inertia = tuple(geom.mass * s / 3 for s in (b + c, a + c, a + b))
+            m = geom.mass
+            geom.inertia = (m * (b + c) / 3, m * (a + c) / 3, m * (a + b) / 3)
         else:
             geom.inertia = shapes.moments(geom.type, geom.size, geom.mass, shell)
     if geom.mass < 0 or min(geom.inertia) < 0 or density < 0:

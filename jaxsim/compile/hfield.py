@@ -33,7 +33,7 @@ def compile_hfield(spec: Spec, element: Element, name: str, index: int) -> HFiel
     Raises:
         MjcfError: the file or the numbers are not valid.
     """
-    values = spec.resolve(element)
+    values: Any = spec.resolve(element)
     size = tuple(values["size"].tolist())
     if min(size) <= 0:
         raise element.error("all sizes must be positive", attribute="size")

@@ -34,7 +34,8 @@ def compile_keyframes(spec: Spec, names: Names, fields: dict[str, Any]) -> dict[
     """
     section = spec.root.find("keyframe")
     elements: list[Element | None] = list(section.children) if section is not None else []
-    elements += [None] * max(0, spec.settings("size")["nkey"] - len(elements))
+    sizes: Any = spec.settings("size")
+    elements += [None] * max(0, sizes["nkey"] - len(elements))
     names.add("key", [_Key(e, e.name if e is not None else "", k) for k, e in enumerate(elements)])
     mocap = np.flatnonzero(fields["body_mocapid"] >= 0)
     defaults = {

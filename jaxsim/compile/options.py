@@ -37,14 +37,15 @@ _REALS = [
 
 def compile_options(spec: Spec) -> dict[str, Any]:
     """Returns the fields of Option."""
-    option, flag = spec.settings("option"), spec.settings("option/flag")
+    option: Any = spec.settings("option")
+    flag: Any = spec.settings("option/flag")
     fields: dict[str, Any] = {name: option[name] for name in _REALS}
     fields["integrator"] = int(IntegratorType[option["integrator"].upper()])
     fields["cone"] = int(ConeType[option["cone"].upper()])
     fields["solver"] = int(SolverType[option["solver"].upper()])
     fields["jacobian"] = ("dense", "sparse", "auto").index(option["jacobian"])
-    fields["disableflags"] = sum(int(bit) for bit in DisableBit if flag[bit.name.lower()] == "disable")
-    fields["enableflags"] = sum(int(bit) for bit in EnableBit if flag[bit.name.lower()] == "enable")
+    fields["disableflags"] = sum(int(bit) for bit in DisableBit if flag[str(bit.name).lower()] == "disable")
+    fields["enableflags"] = sum(int(bit) for bit in EnableBit if flag[str(bit.name).lower()] == "enable")
     groups = option["actuatorgroupdisable"]
     fields["disableactuator"] = sum(1 << group for group in set(groups.tolist())) if groups is not None else 0
     return fields

@@ -60,7 +60,7 @@ def compile_contact(spec: Spec, names: Names) -> dict[str, Any]:
 
 
 def _pair(spec: Spec, names: Names, element: Element) -> _Pair:
-    values = spec.resolve(element)
+    values: Any = spec.resolve(element)
     if values["condim"] not in (1, 3, 4, 6):
         raise element.error("expected 1, 3, 4 or 6", attribute="condim")
     first, second = (names.find("geom", values[key], element, key) for key in ("geom1", "geom2"))

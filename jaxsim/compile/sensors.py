@@ -155,7 +155,8 @@ def _objects(names: Names, sensor: _Sensor) -> None:
                 return ObjType[kind.upper()], find(attribute, kind)
         return ObjType.UNKNOWN, None
 
-    target = reference = None
+    target: Any = None
+    reference: Any = None
     kind = _TABLE[tag][1]
     if kind:
         sensor.objtype, target = ObjType[kind.upper()], find(kind, kind)
@@ -197,11 +198,11 @@ def _objects(names: Names, sensor: _Sensor) -> None:
             reference = find("refname", values["reftype"])
     sensor.objid = -1 if target is None else target.id
     sensor.refid = -1 if reference is None else reference.id
-    if tag.startswith("actuator"):
+    if tag.startswith("actuator") and target is not None:
         sensor.dim = target.outnum
     if kind in ("joint", "tendon"):
         _check_scalar(sensor, target)
-    if tag == "camprojection" and not reference.values["resolution"].all():
+    if tag == "camprojection" and reference is not None and not reference.values["resolution"].all():
         raise element.error("the camera needs a resolution", attribute="camera")
 
 

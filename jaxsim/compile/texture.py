@@ -38,7 +38,7 @@ def compile_texture(spec: Spec, element: Element, name: str, index: int) -> Text
     Raises:
         MjcfError: an image cannot be read, or its size does not fit.
     """
-    values = spec.resolve(element)
+    values: Any = spec.resolve(element)
     type = ("2d", "cube", "skybox").index(values["type"])
     if not name and values["type"] != "skybox":
         raise element.error("a texture needs a name", attribute="name")

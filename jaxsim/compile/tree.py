@@ -106,14 +106,14 @@ def _walk(
 
 
 def _frame(spec: Spec, settings_of: SettingsOf, element: Element, outer: Frame) -> Frame:
-    values = spec.resolve(element)
+    values: Any = spec.resolve(element)
     pos = tuple(values["pos"].tolist())
     quat = orientation(spec, element, values, settings_of(element))
     return (pos, quat) if outer is None else accumulate(*outer, pos, quat)
 
 
 def _body(spec: Spec, settings_of: SettingsOf, parent: Body, element: Element, frame: Frame) -> Body:
-    values = spec.resolve(element)
+    values: Any = spec.resolve(element)
     body = Body(element, values, settings_of(element), frame, element.name, parent=parent)
     body.mocap = values["mocap"]
     parent.bodies.append(body)
@@ -135,8 +135,8 @@ def _add(tree: Tree, body: Body, element: Element, frame: Frame) -> None:
     elif tag in _LISTS:
         kind, name = _LISTS[tag]
         _append(tree, getattr(body, name), kind, body, element, tree.spec.resolve(element), frame)
-        if element.find("plugin") is not None:
-            raise element.find("plugin").error(_REFUSED["plugin"])
+        for plugin in element.find_all("plugin"):
+            raise plugin.error(f"{_REFUSED['plugin']} in jaxsim; remove the element")
     elif tag in _REFUSED:
         raise element.error(f"{_REFUSED[tag]} in jaxsim; remove the element")
     else:

@@ -69,7 +69,7 @@ def _bodies(tree: Tree) -> dict[str, list[Any]]:
     count = 0
     for body in bodies:
         top = body.parent is None or body.parent.parent is None
-        roots.append(body.id if top else roots[body.parent.id])
+        roots.append(body.id if top or body.parent is None else roots[body.parent.id])
         mocaps.append(count if body.mocap else -1)
         count += body.mocap
     return {

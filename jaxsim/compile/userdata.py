@@ -26,7 +26,8 @@ def user_column(spec: Spec, kind: str, elements: Sequence[Element], rows: Sequen
     Raises:
         MjcfError: an object has more numbers than `size` allows.
     """
-    width = spec.settings("size")[_SIZES.get(kind, f"nuser_{kind}")]
+    sizes: Any = spec.settings("size")
+    width = sizes[_SIZES.get(kind, f"nuser_{kind}")]
     counts = [0 if row is None else len(row) for row in rows]
     if width < 0:
         width = max(counts, default=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import atan2, pi
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +43,8 @@ def _intrinsics(spec: Spec, camera: Camera) -> None:
         for name in names:
             if values[name].any():
                 raise element.error("needs sensorsize", attribute=name)
-        near = np.float32(spec.settings("visual/map")["znear"])
-        camera.intrinsic = (near, near, 0.0, 0.0)
+        visual: Any = spec.settings("visual/map")
+        camera.intrinsic = (visual["znear"], visual["znear"], 0.0, 0.0)
         return
     if (resolution <= 0).any():
         raise element.error("sensorsize needs a positive resolution", attribute="resolution")

@@ -240,8 +240,9 @@ def test_keyframes_custom_and_names():
 @pytest.mark.parametrize("between", ["", "motor", "velocity", "general", "muscle", "cylinder"])
 def test_actuator_defaults_skip_classes_of_another_shortcut(shortcut, between):
     """A shortcut finds the innermost class that used it, past classes that used another."""
-    classes = f"""<default><position kp="10" kv="2" timeconst=".5"/><velocity kv="4"/><default class="a"><position kp="7"/>
-      <default class="b">{f"<{between} gear='3'/>" if between else ""}<default class="c"><motor ctrlrange="-1 2"/></default>
-      </default></default></default>"""
+    classes = f"""<default><position kp="10" kv="2" timeconst=".5"/><velocity kv="4"/>
+      <default class="a"><position kp="7"/>
+      <default class="b">{f"<{between} gear='3'/>" if between else ""}
+      <default class="c"><motor ctrlrange="-1 2"/></default></default></default></default>"""
     for name in "abc":
         check(model(f'<actuator><{shortcut} joint="h" class="{name}" ctrlrange="0 1"/></actuator>', classes))

@@ -205,7 +205,9 @@ def _segment(motion: Motion, world: int, w: int, step: int, jacobian: np.ndarray
         center = motion.xpos[world, body] + motion.xmat[world, body] @ f["geom_pos"][geom]
         axes = motion.xmat[world, body] @ _geom_axes(f, int(geom))
         aside = _site(motion, world, side) if side >= 0 else None
-        found = wrap(*points, center, axes, float(f["geom_size"][geom, 0]), f["wrap_type"][w + 1], aside)
+        found = wrap(
+            points[0], points[1], center, axes, float(f["geom_size"][geom, 0]), f["wrap_type"][w + 1], aside
+        )
         if found is not None:
             length, points[1:1], bodies[1:1] = found[0], found[1:], [body, body]
     for i in range(len(points) - 1):

@@ -107,7 +107,7 @@ def compile_mesh(spec: Spec, element: Element, name: str, index: int, needs_hull
     Raises:
         MjcfError: the mesh cannot be read, or has no volume.
     """
-    values = spec.resolve(element)
+    values: Any = spec.resolve(element)
     if not name:
         raise element.error("a mesh needs a name", attribute="name")
     if values["builtin"] != "none":
