@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Iterable
 from typing import Any, Self, TypeVar, dataclass_transform
 
 import jax
@@ -152,7 +153,7 @@ def record(cls: type[_T]) -> type[_T]:
         values = x.__dict__
         return tuple((key, values[name]) for key, name in zip(keys, leaves, strict=True)), x.static
 
-    def unflatten(aux: Static, children: tuple[Any, ...]) -> Any:
+    def unflatten(aux: Static, children: Iterable[Any]) -> Any:
         x = object.__new__(cls)
         x.__dict__.update(aux.fields)
         x.__dict__.update(zip(leaves, children, strict=True))

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.extend.core import jaxpr_as_fun as _jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
@@ -263,7 +264,7 @@ def _abstract(*avals: Any, function: Any, mapped: tuple[bool, ...], width: int) 
         ((*a.shape,) if m else (*a.shape, 1), np.dtype(a.dtype)) for a, m in zip(avals, mapped, strict=True)
     )
     jaxpr = _trace(function, signature, max(width, 1), *_context())
-    out = [jax.core.ShapedArray(a.shape if width else a.shape[:-1], a.dtype) for a in jaxpr.out_avals]
+    out = [ShapedArray(a.shape if width else a.shape[:-1], a.dtype) for a in jaxpr.out_avals]
     if not (avals and _varying(avals[0])):
         return out
     kind = avals[0]
@@ -288,7 +289,7 @@ def _eager(*leaves: Any, function: Any, mapped: tuple[bool, ...], width: int) ->
 
 def _lower(ctx: Any, *args: Any, **params: Any) -> Any:
     """Inlines the native function; inside, nothing needs to know over which mesh axes it varies."""
-    avals = [jax.core.ShapedArray(a.shape, a.dtype) for a in ctx.avals_in]
+    avals = [ShapedArray(a.shape, a.dtype) for a in ctx.avals_in]
     return mlir.lower_fun(_run, multiple_results=True)(ctx.replace(avals_in=avals), *args, **params)
 
 

@@ -10,6 +10,7 @@ In the frame of box 1: R[i][j] is component i of axis j of box 2, `p21` the cent
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -50,21 +51,27 @@ def _rounding(dtype: jnp.dtype) -> _Rounding:
     return _Rounding(1e-13, 1e-16, 1e-9) if dtype == jnp.float64 else _Rounding(1e-6, 1e-7, 1e-5)
 
 
+def _matrix(rows: Iterable[Vec]) -> _Matrix:
+    first, second, third = rows
+    return first, second, third
+
+
 def box_box(box1: Shape, box2: Shape, margin: Array) -> Points:
     """Box against box: up to eight points."""
     offset = box2.pos - box1.pos
     p21, p12 = box1.axes.to_local(offset), box2.axes.to_local(-offset)
-    R: _Matrix = tuple(Vec(*(a.dot(b) for b in box2.axes)) for a in box1.axes)  # pyright: ignore
-    slack = sum(box1.size) + sum(box2.size)
+    R: _Matrix = _matrix(Vec(*(a.dot(b) for b in box2.axes)) for a in box1.axes)
+    slack = sum([*box1.size, *box2.size], start=jnp.zeros((), margin.dtype))
     reach = margin + _rounding(slack.dtype).separation * slack
     code = _separating_axis(
-        p21.stop(), p12.stop(), tuple(r.stop() for r in R), box1.size.stop(), box2.size.stop(), reach
+        p21.stop(), p12.stop(), _matrix(r.stop() for r in R), box1.size.stop(), box2.size.stop(), reach
     )
     edge = _edge_contact(code, R, p21, box1, box2)
     face = _face_contact(code, R, p21, p12, box1, box2, margin)
     by_edge = (code >= 6)[..., None, :]
     first = jnp.arange(face.dist.shape[-2])[:, None] == 0
-    valid = jnp.where(by_edge, first & (edge.dist <= reach)[..., None, :], face.valid)
+    on_face = jnp.ones(face.dist.shape, bool) if face.valid is None else face.valid
+    valid = jnp.where(by_edge, first & (edge.dist <= reach)[..., None, :], on_face)
     return Points(
         dist=jnp.where(by_edge, edge.dist[..., None, :], face.dist),
         pos=_widen(edge.pos).where(by_edge, face.pos),

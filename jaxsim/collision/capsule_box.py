@@ -146,7 +146,8 @@ def _nearest_edge(square: Array, t: Array, x: Array, end: Array, best: _Nearest)
 @stage
 def _second(p: Vec, h: Vec, s: Vec, axis: Vec, best: _Nearest) -> tuple[Array, Array]:
     """Offset of the second sphere along the segment, and whether there is one."""
-    direction = sum((c > 0).astype(jnp.int32) << k for k, c in enumerate(h))
+    x, y, z = ((c > 0).astype(jnp.int32) for c in h)
+    direction = x + (y << 1) + (z << 2)
     # lengths along the segment that cross the box from side to side
     across = Vec(*(safe_divide(2.0 * size, jnp.abs(c), jnp.inf) for size, c in zip(s, h, strict=True)))
     relative = direction ^ best.corner

@@ -78,17 +78,17 @@ def _collide(model: Model, data: Data, pairs: Candidates, batch: Batch, reach: A
     """All points of a batch, flattened pair by pair, and whether the broad phase dropped pairs."""
     npoint = batch.collider.points
     if batch.budget is None:
-        shapes = [_shape(model, data, geoms[batch.pairs]) for geoms in (pairs.geom1, pairs.geom2)]
-        points = batch.collider.function(*shapes, take(reach, batch.pairs))
+        first, second = (_shape(model, data, geoms[batch.pairs]) for geoms in (pairs.geom1, pairs.geom2))
+        points = batch.collider.function(first, second, take(reach, batch.pairs))
         owner: np.ndarray | Array = np.repeat(batch.pairs, npoint)
         picked, dropped = None, jnp.zeros(1, bool)
     else:
         rows, picked, dropped = _broad(model, data, pairs, batch, reach)
         owner = jnp.asarray(batch.pairs, jnp.int32)[rows]
-        shapes = [
+        first, second = (
             _picked_shape(model, data, jnp.asarray(g, jnp.int32)[owner]) for g in (pairs.geom1, pairs.geom2)
-        ]
-        points = batch.collider.function(*shapes, _at(reach, owner))
+        )
+        points = batch.collider.function(first, second, _at(reach, owner))
         owner = jnp.repeat(owner, npoint, axis=0)
 
     width = points.dist.shape[-1]
@@ -165,7 +165,8 @@ def _fill(
 
     fixed = isinstance(points.pair, np.ndarray)
     limit, margin = (
-        take(a, points.pair) if fixed else _at(a, points.pair) for a in (reach, parameters.margin)
+        take(a, points.pair) if isinstance(points.pair, np.ndarray) else _at(a, points.pair)
+        for a in (reach, parameters.margin)
     )
     active = points.dist <= limit
     if points.valid is not None:

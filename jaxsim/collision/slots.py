@@ -115,8 +115,9 @@ def contact_groups(static: Static, option: Static) -> list[tuple[int, np.ndarray
     """
     found = []
     for group in _layout(static, option.disableflags).groups:
-        fixed = group.body1 is not None and group.body2 is not None
-        bodies = np.stack([group.body1, group.body2], axis=1) if fixed else None
+        bodies = None
+        if group.body1 is not None and group.body2 is not None:
+            bodies = np.stack([group.body1, group.body2], axis=1)
         found.append((group.dim, np.arange(group.start, group.stop), bodies))
     return found
 
@@ -159,7 +160,8 @@ def _layout(static: Static, disableflags: int) -> SlotLayout:
         owner: np.ndarray | None = None
         if slots is None:
             owner = np.concatenate([np.repeat(rows[key], COLLIDERS[key[1]].points) for key in keys])
-        stop = start + (slots if owner is None else len(owner))
+            slots = len(owner)
+        stop = start + slots
         geom1 = geom2 = body1 = body2 = None
         if owner is not None:
             geom1, geom2 = pairs.geom1[owner], pairs.geom2[owner]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class DefaultClass:
         return [*self.inherited, *self.elements]
 
 
-class Resolved(Mapping[str, Value | None]):
+class Resolved(Mapping[str, Any]):
     """The attributes of an element after its own values, its default classes and the schema's defaults.
 
     A vector of fewer numbers than the schema allows overrides only the first entries of what it inherits, as in C.
@@ -74,13 +75,13 @@ class Resolved(Mapping[str, Value | None]):
         self._chain = chain
         self._values: dict[str, Value | None] = {}
 
-    def __getitem__(self, name: str) -> Value | None:
+    def __getitem__(self, name: str) -> Any:
         if name not in self._values:
             attribute = self._element.type.attributes[name]
             self._values[name] = self._resolve(attribute)
         return self._values[name]
 
-    def __getattr__(self, name: str) -> Value | None:
+    def __getattr__(self, name: str) -> Any:
         try:
             return self[name]
         except KeyError:

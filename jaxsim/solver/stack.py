@@ -50,7 +50,7 @@ class Block(Record):
 class Elliptic(Record):
     """Contacts with elliptic cones, of one dimension."""
 
-    J: Jacobian = leaf("", "Jacobian of base rows")
+    J: DenseJacobian | BodyJacobian = leaf("", "Jacobian of base rows")
     D: Array = leaf("n dim", "inverse regularisation, 0 out of use")
     aref: Array = leaf("n dim", "reference acceleration")
     friction: Array = leaf("n dim-1", "friction coefficients")
