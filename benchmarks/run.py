@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import jax
 import tyro
@@ -89,8 +90,31 @@ def main(
     out.mkdir(parents=True, exist_ok=True)
     name = name or jax.default_backend()
     (out / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
+    (out / f"{name}.md").write_text(_page(report, name))
     draw(report, out / f"{name}.png")
-    console.print(f"saved {out / name}.json and .png", highlight=False)
+    console.print(f"saved {out / name}.json, .md and .png", highlight=False)
+
+
+def _page(report: dict[str, Any], name: str) -> str:
+    """The report as Markdown."""
+    at = report["machine"]
+    versions = ", ".join(f"{package} {v}" for package, v in at["versions"].items() if v)
+    lines = [
+        f"# jaxsim beside its peers ({name})",
+        "",
+        f"{at['device']}, {at['processor']}, {at['cores']} cores, {at['dtype']}, Python {at['python']}; {versions}; "
+        f"{at['date']}. Written by `python -m benchmarks.run`; the C engine computes in float64.",
+        "",
+        f"![]({name}.png)",
+    ]
+    for result in report["results"]:
+        for part in tables(f"{result['case']}, {result['worlds']:,} worlds", result["engines"]):
+            cells = zip(*(column.cells for column in part.columns), strict=True)
+            rows = [[str(column.header) for column in part.columns], ["---"] * len(part.columns), *cells]
+            lines += ["", f"**{part.title}**", ""]
+            lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+            lines += ["", str(part.caption)] if part.caption else []
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
