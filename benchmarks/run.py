@@ -71,6 +71,7 @@ def main(
     console = Console()
     gpu = jax.default_backend() != "cpu"
     worlds = worlds or ((1024, 2048, 4096, 8192) if gpu else (1024,))
+    at = machine()
     results = []
     for case in cases:
         for k, count in enumerate(worlds):
@@ -86,7 +87,7 @@ def main(
                 )
             results.append({"case": case, "worlds": count, "steps": steps, "engines": measured})
             console.print(*tables(f"{case}, {count:,} worlds", measured))
-    report = {"machine": machine(), "results": results}
+    report = {"machine": at, "results": results}
     out.mkdir(parents=True, exist_ok=True)
     name = name or jax.default_backend()
     (out / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
@@ -102,7 +103,7 @@ def _page(report: dict[str, Any], name: str) -> str:
     lines = [
         f"# jaxsim beside its peers ({name})",
         "",
-        f"{at['device']}, {at['processor']}, {at['cores']} cores, {at['dtype']}, Python {at['python']}; {versions}; "
+        f"{at['device']}, {at['processor']}, {at['cores']} cores (load {at['load'] or 0:.0f} at the start), {at['dtype']}, Python {at['python']}; {versions}; "
         f"{at['date']}. Written by `python -m benchmarks.run`; the C engine computes in float64.",
         "",
         f"![]({name}.png)",

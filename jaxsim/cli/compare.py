@@ -204,7 +204,7 @@ def _megabytes(count: int) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What a measurement depends on: processor, device, number type, versions and date."""
+    """What a measurement depends on: processor and its load, device, number type, versions and date."""
     versions: dict[str, str | None] = {}
     for package in ("jaxsim-engine", "jax", "jaxlib", "mujoco", "mujoco-mjx", "numpy"):
         try:
@@ -219,6 +219,7 @@ def machine() -> dict[str, Any]:
         "date": time.strftime("%Y-%m-%d %H:%M"),
         "processor": names[0] if names else platform.processor(),
         "cores": cores,
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "device": f"{jax.devices()[0].device_kind} ({jax.default_backend()})",
         "dtype": str(jax.numpy.zeros(0).dtype),
         "python": platform.python_version(),
