@@ -142,7 +142,13 @@ def _builtin(element: Element, values: Any) -> np.ndarray:
     if values["type"] == "2d":
         faces = [_face(values["builtin"], first, second, width, height, "2d")]
     else:
-        faces = [_face(values["builtin"], first, second, width, width, letter) for letter in _LETTERS]
+        kinds = {"R": "side", "L": "side", "U": "U", "D": "D", "F": "front", "B": "front"}
+        if values["builtin"] != "checker":
+            kinds.update(F="side", B="side")
+        painted = {
+            kind: _face(values["builtin"], first, second, width, width, kind) for kind in {*kinds.values()}
+        }
+        faces = [painted[kinds[letter]].copy() for letter in _LETTERS]
     mark = (255 * values["markrgb"]).astype(np.uint8)
     dots = np.random.default_rng(42)
     for face in faces:
@@ -160,16 +166,16 @@ def _builtin(element: Element, values: Any) -> np.ndarray:
 def _face(
     pattern: str, first: Sequence[float], second: Sequence[float], width: int, height: int, face: str
 ) -> np.ndarray:
-    """Paints one face; `face` is a letter of a cube or `2d`."""
+    """Paints one face; `face` is `2d`, or which side of a cube it is."""
     if pattern == "flat":
         return np.array(np.broadcast_to(_flat(second if face == "D" else first, 1), (height, width, 3)))
     if pattern == "checker":
-        if face in ("F", "B"):
+        if face == "front":
             first, second = second, first
         even = (np.arange(height)[:, None] < height // 2) == (np.arange(width)[None] < width // 2)
         return np.where(even[..., None], _flat(first, 1), _flat(second, 1))
-    x = np.linspace(-1, 1, width)[None] if width > 1 else np.zeros((1, 1))
-    y = np.linspace(1, -1, height)[:, None] if height > 1 else np.zeros((1, 1))
+    x = np.linspace(-1, 1, width, dtype=np.float32)[None] if width > 1 else np.zeros((1, 1))
+    y = np.linspace(1, -1, height, dtype=np.float32)[:, None] if height > 1 else np.zeros((1, 1))
     if face == "2d":
         return _blend(second, first, 2 * np.sqrt(x * x + y * y) - 1)
     root = np.sqrt(1 + x * x + y * y)
@@ -181,8 +187,11 @@ def _face(
 
 def _blend(first: Sequence[float], second: Sequence[float], level: np.ndarray) -> np.ndarray:
     """Mixes two colours by a sigmoid of a level in [-1, 1]."""
-    alpha = np.clip(0.5 * (1 + level / np.sqrt(1 + level * level) * np.sqrt(2)), 0, 1)[..., None]
-    return (255 * (alpha * np.asarray(first) + (1 - alpha) * np.asarray(second))).astype(np.uint8)
+    alpha = np.clip(0.5 + np.sqrt(0.5) * level / np.sqrt(1 + level * level), 0, 1).astype(np.float32)
+    result = np.empty((*alpha.shape, 3), np.uint8)
+    for channel, (a, b) in enumerate(zip(first, second, strict=True)):
+        result[..., channel] = np.float32(255 * b) + alpha * np.float32(255 * (a - b))
+    return result
 
 
 def texture_fields(textures: list[Texture]) -> dict[str, Any]:
