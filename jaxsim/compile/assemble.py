@@ -27,7 +27,7 @@ from jaxsim.compile.tendons import compile_tendons
 from jaxsim.compile.texture import texture_fields
 from jaxsim.compile.tree import Tree, build_tree
 from jaxsim.compile.treefields import tree_fields
-from jaxsim.mjcf import Spec
+from jaxsim.mjcf import MjcfError, Spec
 from jaxsim.model import Model, from_fields
 
 __all__ = ["compile_spec"]
@@ -44,6 +44,17 @@ def compile_spec(spec: Spec, nconmax: int | None = None, njmax: int | None = Non
     Raises:
         MjcfError: the model is not valid, or uses a feature that is not built.
     """
+    try:
+        with np.errstate(all="ignore"):
+            return from_fields(_compile(spec, nconmax, njmax))
+    except MjcfError:
+        raise
+    except (ArithmeticError, ValueError) as error:
+        raise spec.root.error(f"the model has numbers that are too large or not finite: {error}") from None
+
+
+def _compile(spec: Spec, nconmax: int | None, njmax: int | None) -> dict[str, Any]:
+    """Returns all fields of the model."""
     _refuse(spec)
     tree = build_tree(spec)
     discard = bool(spec.compiler["discardvisual"])
@@ -80,7 +91,7 @@ def compile_spec(spec: Spec, nconmax: int | None = None, njmax: int | None = Non
         nconmax=-1 if nconmax is None else nconmax,
         njmax=-1 if njmax is None else njmax,
     )
-    return from_fields(fields)
+    return fields
 
 
 def _refuse(spec: Spec) -> None:
