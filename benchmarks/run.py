@@ -103,8 +103,9 @@ def _page(report: dict[str, Any], name: str) -> str:
     lines = [
         f"# jaxsim beside its peers ({name})",
         "",
-        f"{at['device']}, {at['processor']}, {at['cores']} cores (load {at['load'] or 0:.0f} at the start), {at['dtype']}, Python {at['python']}; {versions}; "
-        f"{at['date']}. Written by `python -m benchmarks.run`; the C engine computes in float64.",
+        f"{at['device']}, {at['processor']}, {at['cores']} cores (load {at['load'] or 0:.0f} at the start), "
+        f"{at['dtype']}, Python {at['python']}; {versions}; {at['date']}. "
+        "Written by `python -m benchmarks.run`; the C engine computes in float64.",
         "",
         f"![]({name}.png)",
     ]
