@@ -75,7 +75,25 @@ EQUALITIES = """
 </mujoco>
 """
 
+SMALL = """
+<mujoco>
+  <option timestep="0.004" cone="{cone}" tolerance="0" iterations="200" ls_iterations="100"/>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/>
+    <body pos="0 0 .19">
+      <freejoint/><geom type="capsule" size=".1 .1" condim="{dim}" friction="0.7 0.05 0.01"/>
+      <body pos="0 0 .2">
+        <joint name="h1" axis="0 1 0" frictionloss="0.5" range="-5 5" limited="true"/>
+        <geom type="capsule" size=".05 .1" pos=".1 0 0"/>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
 SCENES = {
+    "small pyramids": SMALL.format(cone="pyramidal", dim=3),
+    "small elliptic cones": SMALL.format(cone="elliptic", dim=4),
     "pyramids": CONTACTS.format(cone="pyramidal"),
     "elliptic cones": CONTACTS.format(cone="elliptic"),
     "equalities": EQUALITIES,

@@ -38,15 +38,21 @@ def given(model: Model, d: mujoco.MjData) -> Data:
     return data.replace(**{f: jnp.asarray(getattr(d, f), getattr(data, f).dtype) for f in STATE})
 
 
+def smooth(model: Model, data: Data) -> Data:
+    """All that constraints depend on; native layout, one world."""
+    native, data = worlds.expand(model), worlds.expand(data).replace(work=Work())
+    for stage in (fwd_position, fwd_velocity, fwd_actuation, fwd_acceleration):
+        data = stage(native, data)
+    return data
+
+
 @jax.jit
 def constrained(model: Model, data: Data) -> tuple[Data, jax.Array, jax.Array, jax.Array]:
     """The state with its counts, and the Jacobian, D and aref of all rows; native layout, one world.
 
     D is zero for rows out of use, and for friction loss of zero.
     """
-    native, data = worlds.expand(model), worlds.expand(data).replace(work=Work())
-    for stage in (fwd_position, fwd_velocity, fwd_actuation, fwd_acceleration, make_constraint):
-        data = stage(native, data)
+    data = make_constraint(worlds.expand(model), smooth(model, data))
     rows = data.work.rows
     J = product(rows, jnp.eye(model.nv))
     flat = [J.scalar, *(x.reshape(-1, model.nv) for x in J.elliptic)]
@@ -119,8 +125,7 @@ def test_state_fields_suffice():
     ("flag", "count"), [("CONTACT", None), ("LIMIT", "nl"), ("FRICTIONLOSS", "nf"), ("CONSTRAINT", "nefc")]
 )
 def test_disabled_classes_have_no_rows(flag, count):
-    m, _ = compiled("pyramids")
-    m = mujoco.MjModel.from_xml_string(SCENES["pyramids"])
+    m = mujoco.MjModel.from_xml_string(SCENES["small pyramids"])
     m.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}")
     model = put_model(m)
     d = states(m, (30,))[0]
