@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jaxsim.compile.archive import save_model
 from jaxsim.compile.load import load_model
 from jaxsim.data import Contact, Data, make_data
 from jaxsim.mjcf.errors import MjcfError
@@ -11,6 +12,7 @@ from jaxsim.mjcf.spec import Spec
 from jaxsim.model import Model
 from jaxsim.options import Option
 from jaxsim.pipeline.forward import forward, step, step1, step2
+from jaxsim.pipeline.state import State, get_state, set_state
 from jaxsim.results import UnsupportedError, Warning
 from jaxsim.rollout import rollout
 
@@ -21,15 +23,19 @@ __all__ = [
     "Model",
     "Option",
     "Spec",
+    "State",
     "UnsupportedError",
     "Warning",
     "forward",
     "get_data",
+    "get_state",
     "load_model",
     "make_data",
     "put_data",
     "put_model",
     "rollout",
+    "save_model",
+    "set_state",
     "step",
     "step1",
     "step2",

@@ -26,7 +26,7 @@ def rollout(
 ) -> tuple[Data, dict[str, Any]]:
     """Steps one world along a sequence of controls.
 
-    Only the integration state goes round the loop, and that is all reverse mode keeps of a step.
+    Reverse mode keeps only the integration state of each step, and its accelerations.
 
     Args:
       model: the model.

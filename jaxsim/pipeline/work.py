@@ -17,7 +17,9 @@ class Work(Record):
 
     crb: Array | None = leaf("nbody 10", "composite inertia about the root's subtree_com", default=None)
     ten_J: Array | None = leaf("ntendon nv", "tendon Jacobian", default=None)
-    actuator_moment: Array | None = leaf("nout nv", "actuator moment arms", default=None)
+    actuator_moment: Array | None = leaf(
+        "nJmom", "moment arms: entries of topology.moment_entries", default=None
+    )
     rows: Any = leaf("", "constraint rows, solver.rows.Rows", default=None)
     solution: Array | None = leaf(
         "nv", "qacc already known to solve this step, from an earlier pass", default=None
