@@ -20,7 +20,7 @@ from rich.console import Console
 from benchmarks.figure import draw
 from jaxsim.cli.compare import compare, machine, tables
 
-__all__ = ["CASES", "main"]
+__all__ = ["CASES", "locate", "main", "page"]
 
 CASES = {
     "humanoid": ("mujoco", "mjx/test_data/humanoid/humanoid.xml"),
@@ -91,12 +91,12 @@ def main(
     out.mkdir(parents=True, exist_ok=True)
     name = name or jax.default_backend()
     (out / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
-    (out / f"{name}.md").write_text(_page(report, name))
+    (out / f"{name}.md").write_text(page(report, name))
     draw(report, out / f"{name}.png")
     console.print(f"saved {out / name}.json, .md and .png", highlight=False)
 
 
-def _page(report: dict[str, Any], name: str) -> str:
+def page(report: dict[str, Any], name: str) -> str:
     """The report as Markdown."""
     at = report["machine"]
     versions = ", ".join(f"{package} {v}" for package, v in at["versions"].items() if v)

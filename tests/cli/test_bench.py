@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.figure import draw
-from benchmarks.run import CASES, locate
+from benchmarks.run import CASES, locate, page
 from jaxsim.cli.compare import compare, machine, tables
 from jaxsim.models import path
 
@@ -45,3 +45,6 @@ def test_engines_run_the_same_work(tmp_path):
     draw(report, tmp_path / "report.png")
     assert (tmp_path / "report.png").stat().st_size > 10_000
     assert [table.row_count for table in tables("cartpole", result)] == [3, 2]
+    text = page(report, "report")
+    assert text.count("| jaxsim |") == 2
+    assert "![](report.png)" in text
