@@ -73,8 +73,11 @@ def _bars(axes: Axes, results: list[dict[str, Any]], value: Any, text: str) -> N
             continue
         bars = axes.bar(*zip(*shown, strict=True), width=0.92 * width, color=_COLOURS.get(name), label=name)
         axes.bar_label(bars, [text.format(h) for _, h in shown], fontsize=8, padding=2)
+    if not axes.containers:
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center")
+        return
     axes.set_xticks(range(len(results)), [f"{r['case']}\n{r['worlds']:,} worlds" for r in results])
     axes.spines[["top", "right"]].set_visible(False)
     axes.margins(y=0.15)
-    if axes.containers:
-        axes.legend(frameon=False, fontsize=9)
+    axes.legend(frameon=False, fontsize=9)
