@@ -74,11 +74,8 @@ def state(model: Any) -> Any:
     return data.replace(qpos=jnp.asarray(qpos), qvel=jnp.asarray(qvel), ctrl=jnp.asarray([0.2]))
 
 
-@pytest.fixture(
-    scope="session",
-    params=[pytest.param(1, id="one step"), pytest.param(10, id="ten steps", marks=pytest.mark.slow)],
-)
-def case(request: pytest.FixtureRequest) -> Case:
+@pytest.fixture(scope="session")
+def case() -> Case:
     model = jaxsim.load_model(SCENES)
     data = state(model)
     sizes = {"qpos": model.nv, "qvel": model.nv, "ctrl": model.nu}
@@ -95,7 +92,7 @@ def case(request: pytest.FixtureRequest) -> Case:
         m = model.replace(**changed)
         qpos = integrate_pos(model, data.qpos[:, None], p[columns["qpos"], None], 1.0)[:, 0]
         d = data.replace(qpos=qpos, qvel=data.qvel + p[columns["qvel"]], ctrl=data.ctrl + p[columns["ctrl"]])
-        d, _ = jaxsim.rollout(m, d, steps=request.param)
+        d, _ = jaxsim.rollout(m, d, steps=1)
         return jnp.concatenate([d.qpos, d.qvel])
 
     origin = jnp.zeros(int(ends[-1]))
