@@ -22,7 +22,6 @@ __all__ = [
     "Batch",
     "ContactGroup",
     "SlotLayout",
-    "contact_groups",
     "slot_count",
     "slot_layout",
     "unsupported_pairs",
@@ -105,21 +104,6 @@ class SlotLayout:
 def slot_layout(model: Model) -> SlotLayout:
     """The layout of `data.contact` for a model."""
     return _layout(model.static, model.opt.disableflags)
-
-
-def contact_groups(static: Static, option: Static) -> list[tuple[int, np.ndarray, np.ndarray | None]]:
-    """The groups as the solver sees them, from the static parts of a model and its options.
-
-    Returns:
-      (dim, slots (n,), bodies (n, 2) or None where pairs are selected at run time) for each group.
-    """
-    found = []
-    for group in _layout(static, option.disableflags).groups:
-        bodies = None
-        if group.body1 is not None and group.body2 is not None:
-            bodies = np.stack([group.body1, group.body2], axis=1)
-        found.append((group.dim, np.arange(group.start, group.stop), bodies))
-    return found
 
 
 def slot_count(model: Model) -> int:

@@ -8,22 +8,19 @@ from jax import Array
 from jaxsim.data import Data, initial_state
 from jaxsim.enums import DisableBit
 from jaxsim.model import Model
+from jaxsim.pipeline.actuation import bad_values
 from jaxsim.results import Warning
 
 __all__ = ["guard_acceleration", "guard_state"]
 
-LARGEST = 1e10
-"""Largest magnitude of a coordinate, velocity or acceleration that counts as valid; mjMAXVAL."""
-
-
-def bad(x: Array) -> Array:
-    """Worlds in which an entry of `x (n, W)` is not finite or too large, `(W,)`."""
-    return ~(jnp.max(jnp.abs(x), axis=0, initial=0) <= LARGEST)
-
 
 def guard_state(model: Model, state: dict[str, Array]) -> tuple[dict[str, Array], Array]:
     """Resets worlds whose state is not valid, zeroes controls that are not; returns the warning bits too."""
-    bad_qpos, bad_qvel, bad_ctrl = bad(state["qpos"]), bad(state["qvel"]), bad(state["ctrl"])
+    bad_qpos, bad_qvel, bad_ctrl = (
+        bad_values(state["qpos"]),
+        bad_values(state["qvel"]),
+        bad_values(state["ctrl"]),
+    )
     warning = (
         state["warning"]
         | jnp.where(bad_qpos, Warning.BAD_QPOS, 0)
@@ -38,7 +35,7 @@ def guard_state(model: Model, state: dict[str, Array]) -> tuple[dict[str, Array]
 
 def guard_acceleration(model: Model, before: dict[str, Array], after: Data) -> Data:
     """Resets the worlds that the step made invalid, or leaves them where they were if autoreset is off."""
-    failed = bad(after.qacc) | bad(after.qpos) | bad(after.qvel)
+    failed = bad_values(after.qacc) | bad_values(after.qpos) | bad_values(after.qvel)
     fallback = before if model.opt.disableflags & DisableBit.AUTORESET else _initial(model)
     moved = {name: getattr(after, name) for name in ("time", "qpos", "qvel", "act", "qacc_warmstart")}
     moved = _replace_where(failed, moved, fallback)
