@@ -79,6 +79,9 @@ class Model(Record):
     body_dofnum: Ints = static("degrees of freedom of the body")
     body_dofadr: Ints = static("first degree of freedom; -1: none")
     body_treeid: Ints = static("kinematic tree; -1: static")
+    body_simple: np.ndarray = static(
+        "1: its part of M is diagonal; 2: so, and it only slides; 0: neither is known"
+    )
     body_geomnum: Ints = static("geoms of the body")
     body_geomadr: Ints = static("first geom; -1: none")
     body_pos: Array = leaf("nbody 3", "position in the parent frame, m")

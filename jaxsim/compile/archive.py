@@ -18,7 +18,7 @@ from jaxsim.options import Option, Statistic
 
 __all__ = ["FORMAT", "read_model", "save_model"]
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file format; it changes when an older reader would misread a newer file."""
 
 _HEADER = "header"

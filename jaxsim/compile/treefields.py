@@ -80,6 +80,7 @@ def _bodies(tree: Tree) -> dict[str, list[Any]]:
         "body_jntnum": [len(body.joints) for body in bodies],
         "body_jntadr": [_first(body.joints) for body in bodies],
         "body_dofnum": [body.dofnum for body in bodies],
+        "body_simple": [body.values["simple"] != "false" for body in bodies],
         "body_dofadr": [body.joints[0].dofadr if body.joints else -1 for body in bodies],
         "body_geomnum": [len(body.geoms) for body in bodies],
         "body_geomadr": [_first(body.geoms) for body in bodies],

@@ -225,3 +225,28 @@ def test_chains_and_trees(count):
         '<body pos=".1 .2 .3" euler="10 20 30"><joint axis="1 2 0"/><geom type="capsule" size=".05 .2"/>' * 5
     )
     check(f"<mujoco><worldbody>{(chain + '</body>' * 5) * count}</worldbody></mujoco>")
+
+
+ALONG = '<joint type="slide" axis="1 0 0" armature="0.5"/>'
+SIMPLE = (
+    ALONG,
+    ALONG + '<joint type="slide" axis="0 1 0"/>',
+    ALONG + "<joint/>",
+    "<joint/>" + ALONG,
+    '<joint/><joint type="ball"/>',
+    '<joint type="ball" pos="0.1 0 0"/>',
+    '<joint type="slide" axis="1 1 0"/>',
+    '<joint type="slide" pos="1 0 0"/>',
+    "<freejoint/>",
+    "",
+)
+
+
+@pytest.mark.parametrize("allowed", ["auto", "false"])
+def test_simple_bodies(allowed):
+    bodies = "".join(
+        f'<body simple="{allowed}">{joints}<geom type="box" size=".1 .2 .3"/></body>' for joints in SIMPLE
+    )
+    nested = f'<body simple="{allowed}"><geom size=".1"/><body>{ALONG}<geom size=".1"/></body></body>'
+    found = check(f"<mujoco><worldbody>{bodies}{nested}</worldbody></mujoco>").body_simple
+    assert (found == 2).sum() == (3 if allowed == "auto" else 1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxsim.enums import JointType, TrnType, WrapType
 
-__all__ = ["SleepError", "actuator_armature", "set_fixed", "sliding_bodies", "tendon_bodies"]
+__all__ = ["SleepError", "actuator_armature", "set_fixed", "tendon_bodies"]
 
 Fields = dict[str, Any]
 
@@ -42,6 +42,7 @@ def set_fixed(fields: Fields) -> None:
     for body in range(fields["nbody"] - 1, 0, -1):
         mass[parent[body]] += mass[body]
     fields["body_subtreemass"] = mass
+    _simple(fields)
     _assign_actuators(fields)
     _sleep(fields)
 
@@ -78,25 +79,32 @@ def actuator_armature(fields: Fields) -> tuple[np.ndarray, np.ndarray]:
     return joints, tendons
 
 
-def sliding_bodies(fields: Fields) -> np.ndarray:
-    """Returns (nbody,) whether a body only slides, along its own axes, on nothing that moves.
+def _simple(fields: Fields) -> None:
+    """Finds the bodies whose part of M is diagonal (1), and those of them that only slide (2).
 
-    Its inertia couples to nothing, so that its inverse inertia is that of a point mass.
+    The inverse inertia of the latter is that of a point mass. A body that the model excludes comes with 0.
     """
     nbody, parent = fields["nbody"], fields["body_parentid"]
     aligned = (np.abs(fields["body_ipos"]) <= _EPS).all(1) & _is_identity(fields["body_iquat"])
     at_root = (fields["body_rootid"] == np.arange(nbody)) | (
         (parent[parent] == 0) & (fields["body_dofnum"][parent] == 0)
     )
-    result = aligned & at_root & (fields["body_dofnum"] > 0)
-    result[parent[parent > 0]] = False
-    single = (np.abs(fields["jnt_axis"]) > _EPS).sum(1) == 1
-    plain = (fields["jnt_type"] == JointType.SLIDE) & single & (np.abs(fields["jnt_pos"]) <= _EPS).all(1)
-    result[fields["jnt_bodyid"][~plain]] = False
+    simple = aligned & at_root & (fields["body_simple"] != 0)
+    simple[parent[parent > 0]] = False
+    slides = fields["jnt_type"] == JointType.SLIDE
+    along = (np.abs(fields["jnt_axis"]) > _EPS).sum(1) == 1
+    central = (np.abs(fields["jnt_pos"]) <= _EPS).all(1)
+    of = fields["jnt_bodyid"]
+    for j, type in enumerate(fields["jnt_type"]):
+        turns_before = (of[:j] == of[j]) & ~slides[:j]
+        straight = type in (JointType.FREE, JointType.BALL) or along[j]
+        if turns_before.any() or not straight or not (central[j] or type == JointType.FREE):
+            simple[of[j]] = False
     for k in np.flatnonzero(fields["tendon_armature"]):
-        for body in tendon_bodies(fields, int(k), joints=False):
-            result[body] = False
-    return result
+        simple[tendon_bodies(fields, int(k), joints=False)] = False
+    only_slides = fields["body_dofnum"] > 0
+    only_slides[of[~slides]] = False
+    fields["body_simple"] = (simple * (1 + only_slides)).astype(np.uint8)
 
 
 def _is_identity(quats: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from jaxsim.compile.constants.fixed import actuator_armature, sliding_bodies
+from jaxsim.compile.constants.fixed import actuator_armature
 from jaxsim.compile.constants.pose import Pose, kinematics
 from jaxsim.compile.constants.statistic import statistics
 from jaxsim.compile.constants.tendon import tendons
@@ -66,7 +66,7 @@ def _inverse_weights(pose: Pose, root: np.ndarray, jacobian: np.ndarray, moment:
         else:
             for start in starts:
                 dof[start : start + 3] = diagonal[start : start + 3].sum() / 3
-    sliding = sliding_bodies(f)
+    sliding = f["body_simple"] == 2
     weight = 1 / np.maximum(_MINVAL, f["body_mass"])
     body[sliding, 0], body[sliding, 1] = weight[sliding], 0.0
     plain = sliding[f["dof_bodyid"]]
