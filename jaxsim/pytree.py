@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar, dataclass_transform
 import jax
 import numpy as np
 
-__all__ = ["Record", "Static", "leaf", "record", "static"]
+__all__ = ["Record", "Static", "index_array", "leaf", "record", "static"]
 
 _T = TypeVar("_T")
 
@@ -73,6 +73,14 @@ class Static:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Static, (self.fields,)
+
+
+def index_array(x: Any) -> np.ndarray:
+    """Indices that a cached layout keeps: of 32 bits, so that they mean the same with `jax_enable_x64` on and off.
+
+    JAX remembers its copy of an array of 64 bits by the array's identity, whatever the mode was.
+    """
+    return np.asarray(x, np.int32)
 
 
 def _update(digest: Any, value: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxsim.enums import DisableBit, GeomType, ObjType
 from jaxsim.model import Model
-from jaxsim.pytree import Static
+from jaxsim.pytree import Static, index_array
 
 __all__ = ["Candidates", "candidates", "find_candidates", "geom_name"]
 
@@ -71,7 +71,7 @@ def find_candidates(static: Static, disableflags: int) -> Candidates:
     collide = np.ones(len(geom1), bool)
     for a, b in _NEVER:
         collide &= ~((kinds[geom1] == a) & (kinds[geom2] == b))
-    return Candidates(geom1[collide], geom2[collide], explicit[collide], dim[collide])
+    return Candidates(*(index_array(x[collide]) for x in (geom1, geom2, explicit, dim)))
 
 
 def _meeting(static: Static, disableflags: int) -> tuple[np.ndarray, np.ndarray]:

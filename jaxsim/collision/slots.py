@@ -16,7 +16,7 @@ from jaxsim.collision.candidates import Candidates, candidates, find_candidates,
 from jaxsim.collision.table import COLLIDERS, Collider
 from jaxsim.enums import DisableBit, GeomType
 from jaxsim.model import Model
-from jaxsim.pytree import Static
+from jaxsim.pytree import Static, index_array
 
 __all__ = [
     "Batch",
@@ -133,7 +133,7 @@ def _layout(static: Static, disableflags: int) -> SlotLayout:
         kinds = (int(static.geom_type[g1]), int(static.geom_type[g2]))
         if kinds in COLLIDERS:
             wanted.setdefault((int(dim), kinds), []).append(k)
-    rows = {key: np.array(wanted[key]) for key in sorted(wanted)}
+    rows = {key: index_array(wanted[key]) for key in sorted(wanted)}
 
     plans = _plan(rows, pairs, static.nconmax)
     batches, where = _batches(rows, pairs, plans)

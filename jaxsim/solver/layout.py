@@ -16,7 +16,7 @@ from jaxsim.collision.slots import ContactGroup, SlotLayout, slot_layout
 from jaxsim.enums import ConeType, DisableBit, EqType, JointType, ObjType, WrapType
 from jaxsim.model import Model
 from jaxsim.pipeline.topology import tree
-from jaxsim.pytree import Static
+from jaxsim.pytree import Static, index_array
 from jaxsim.solver import linalg
 from jaxsim.solver.linalg import TreeStructure
 
@@ -152,7 +152,8 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout) -> RowLayout:
         blocks.append(ContactBlock(group=group, rows=rows, address=address))
         address += rows * group.count
     layout = dataclasses.replace(layout, contacts=tuple(blocks), size=address)
-    return dataclasses.replace(layout, hessian=_hessian_structure(static, layout, slots))
+    narrow = {name: index_array(x) for name, x in vars(layout).items() if isinstance(x, np.ndarray)}
+    return dataclasses.replace(layout, hessian=_hessian_structure(static, layout, slots), **narrow)
 
 
 def _hessian_structure(static: Static, layout: RowLayout, slots: SlotLayout) -> TreeStructure:
