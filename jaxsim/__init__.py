@@ -11,6 +11,7 @@ from jaxsim.mjcf.errors import MjcfError
 from jaxsim.mjcf.spec import Spec
 from jaxsim.model import Model
 from jaxsim.options import Option
+from jaxsim.pipeline.constants import set_const
 from jaxsim.pipeline.forward import forward, step, step1, step2
 from jaxsim.pipeline.state import State, get_state, set_state
 from jaxsim.results import UnsupportedError, Warning
@@ -35,6 +36,7 @@ __all__ = [
     "put_model",
     "rollout",
     "save_model",
+    "set_const",
     "set_state",
     "step",
     "step1",

@@ -140,14 +140,18 @@ class Data(Record):
     work: Any = leaf("", "intermediate results handed from stage to stage", default=None)
 
 
-def blank(model: Model) -> Data:
-    """A Data of one world whose fields are zero but for the contact slots, which are out of use."""
+def blank(model: Model, buffers: bool = True) -> Data:
+    """A Data of one world whose fields are zero but for the contact slots, which are out of use.
+
+    Without buffers there are no slots for contacts and no constraint rows.
+    """
     from jaxsim.collision.slots import slot_count
     from jaxsim.pipeline.topology import m_entry_count
     from jaxsim.solver.rows import row_count
 
     dims = {name: value for name, value in model.static.fields.items() if isinstance(value, int)}
-    dims |= {"ncon": slot_count(model), "nefcmax": row_count(model), "nM": m_entry_count(model)}
+    dims |= {"ncon": slot_count(model), "nefcmax": row_count(model)} if buffers else {"ncon": 0, "nefcmax": 0}
+    dims["nM"] = m_entry_count(model)
     contact = _zeros(Contact, dims)
     contact = contact.replace(
         geom=contact.geom - 1, efc_address=contact.efc_address - 1, dist=contact.dist + 1

@@ -22,7 +22,7 @@ from jaxsim.model import Model
 from jaxsim.pipeline.topology import m_entries, tree
 from jaxsim.pytree import Static
 
-__all__ = ["added_by_actuators", "com_pos", "crb", "root_offset"]
+__all__ = ["added_by_actuators", "com_pos", "crb", "joint_inertia", "root_offset", "tendon_inertia"]
 
 _MIN_MASS = 1e-15
 """Subtrees lighter than this (kg) have their centre of mass at the body's own."""
@@ -100,18 +100,28 @@ def crb(model: Model, data: Data) -> Data:
     """Computes M and `work.crb` by the composite rigid body algorithm, with armatures."""
     if not model.nv:
         return data
+    composite, entries = joint_inertia(model, data)
+    if model.ntendon:
+        entries = entries + tendon_inertia(model, data)
+    return data.replace(M=entries, work=data.work.replace(crb=composite))
+
+
+def joint_inertia(model: Model, data: Data) -> tuple[Array, Array]:
+    """Composite inertias (nbody, 10, W), and the entries (nM, W) of M without the inertia of tendons."""
     below = tree(model.static).descendants.copy()
     below[0] = 0
     composite = mask_product(below, data.cinert)
     momentum = _momenta(composite, data.cdof, static=model.static)
     armature = model.dof_armature + added_by_actuators(model, model.actuator_armature)
-    entries = _entries(data.cdof, momentum, armature, static=model.static)
-    if model.ntendon:
-        rows, cols = m_entries(model.static)
-        added = model.tendon_armature + added_by_actuators(model, model.actuator_armature, to_tendons=True)
-        columns = jnp.moveaxis(data.work.ten_J, 1, 0)
-        entries = entries + jnp.sum(take(columns, rows) * take(columns, cols) * added, axis=1)
-    return data.replace(M=entries, work=data.work.replace(crb=composite))
+    return composite, _entries(data.cdof, momentum, armature, static=model.static)
+
+
+def tendon_inertia(model: Model, data: Data) -> Array:
+    """What the armature of tendons adds to the entries (nM, W) of M."""
+    rows, cols = m_entries(model.static)
+    added = model.tendon_armature + added_by_actuators(model, model.actuator_armature, to_tendons=True)
+    columns = jnp.moveaxis(data.work.ten_J, 1, 0)
+    return jnp.sum(take(columns, rows) * take(columns, cols) * added, axis=1)
 
 
 @stage

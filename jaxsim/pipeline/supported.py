@@ -28,7 +28,7 @@ from jaxsim.model import Model
 from jaxsim.pytree import Static
 from jaxsim.results import UnsupportedError
 
-__all__ = ["check_supported"]
+__all__ = ["check_constants", "check_supported"]
 
 _EQUALITIES = (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON)
 _INTEGRATORS = (IntegratorType.EULER, IntegratorType.RK4)
@@ -55,18 +55,25 @@ def _spatial_tendons(m: Model) -> np.ndarray:
     return np.isin(np.arange(m.ntendon), np.searchsorted(m.tendon_adr, other, side="right") - 1)
 
 
-_ELEMENTS: tuple[tuple[ObjType, Callable[[Model], np.ndarray], Callable[[Model, int], str]], ...] = (
-    (
-        ObjType.EQUALITY,
-        lambda m: _not_in(m.eq_type, _EQUALITIES),
-        lambda m, i: f"type {EqType(m.eq_type[i]).name.lower()}",
-    ),
+_Rule = tuple[ObjType, Callable[[Model], np.ndarray], Callable[[Model, int], str]]
+
+_LENGTHS: tuple[_Rule, ...] = (
     (ObjType.TENDON, _spatial_tendons, lambda m, i: "spatial path"),
     (
         ObjType.ACTUATOR,
         lambda m: _not_in(m.actuator_trntype, _TRANSMISSIONS),
         lambda m, i: f"transmission {TrnType(m.actuator_trntype[i]).name.lower()}",
     ),
+)
+"""(kind of element, which of them are refused, what about them is refused): those whose length is not computed."""
+
+_ELEMENTS: tuple[_Rule, ...] = (
+    (
+        ObjType.EQUALITY,
+        lambda m: _not_in(m.eq_type, _EQUALITIES),
+        lambda m, i: f"type {EqType(m.eq_type[i]).name.lower()}",
+    ),
+    *_LENGTHS,
     (
         ObjType.ACTUATOR,
         lambda m: _not_in(m.actuator_dyntype, _DYNAMICS),
@@ -90,7 +97,7 @@ _ELEMENTS: tuple[tuple[ObjType, Callable[[Model], np.ndarray], Callable[[Model, 
         lambda m, i: f"type {SensorType(m.sensor_type[i]).name.lower()}",
     ),
 )
-"""(kind of element, which of them are refused, what about them is refused) by static fields."""
+"""The same of all that is refused by static fields."""
 
 _OPTIONS: tuple[tuple[Callable[[Static], bool], Callable[[Static], str]], ...] = (
     (
@@ -122,12 +129,24 @@ def check_supported(model: Model) -> None:
     Raises:
       UnsupportedError: lists every such element by type, name and feature.
     """
-    structure = jax.tree.map(lambda _: None, model)
-    found = list(_static_refusals(_Key(structure)))
+    found = list(_static_refusals(_Key(jax.tree.map(lambda _: None, model))))
     for value, meaning in _VALUES:
         x = value(model)
         if not isinstance(x, Tracer) and np.any(np.asarray(x) != 0):
             found.append(meaning)
+    _raise(found)
+
+
+def check_constants(model: Model) -> None:
+    """Refuses models with tendons or actuators whose length jaxsim does not compute yet.
+
+    Raises:
+      UnsupportedError: lists them by type, name and feature.
+    """
+    _raise(_elements(_LENGTHS, model))
+
+
+def _raise(found: list[str]) -> None:
     if found:
         shown = found[:20] + ([f"and {len(found) - 20} more"] if len(found) > 20 else [])
         raise UnsupportedError("jaxsim does not compute yet:\n  " + "\n  ".join(shown))
@@ -151,9 +170,15 @@ class _Key:
 def _static_refusals(key: _Key) -> tuple[str, ...]:
     model = key.model
     found = [f"option: {what(model.opt.static)}" for refused, what in _OPTIONS if refused(model.opt.static)]
-    for kind, refused, what in _ELEMENTS:
+    return (*found, *_elements(_ELEMENTS, model), *unsupported_pairs(model))
+
+
+def _elements(rules: tuple[_Rule, ...], model: Model) -> list[str]:
+    """The elements that rules refuse, one a line."""
+    found = []
+    for kind, refused, what in rules:
         for i in np.flatnonzero(refused(model)):
             name = model.name(kind, int(i))
             label = repr(name) if name else f"number {i}"
             found.append(f"{kind.name.lower()} {label}: {what(model, int(i))}")
-    return (*found, *unsupported_pairs(model))
+    return found
