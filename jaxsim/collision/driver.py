@@ -9,14 +9,16 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.collision.candidates import Candidates
-from jaxsim.collision.frame import contact_frame
-from jaxsim.collision.parameters import Parameters, pair_parameters, take
+from jaxsim.collision.frame import make_frame
+from jaxsim.collision.parameters import Parameters, pair_parameters
 from jaxsim.collision.points import Shape
 from jaxsim.collision.select import pick_active
 from jaxsim.collision.slots import Batch, ContactGroup, SlotLayout, slot_layout
+from jaxsim.collision.table import Collider
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.data import Contact, Data
 from jaxsim.enums import GeomType
+from jaxsim.math.rows import concat, stack, take
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.results import Warning
@@ -25,18 +27,26 @@ __all__ = ["collision"]
 
 
 class _Found(NamedTuple):
-    """Candidate points of a batch or of a group: components (n, W); `pair` (n,) static or (n, W)."""
+    """Candidate points of a batch or of a group.
 
-    dist: Array
-    pos: Vec
-    normal: Vec
-    tangent: Vec | None
+    Attributes:
+      numbers: distance, point, normal and, if the collider has one, the wish for the first tangent, (n, 7 or 10, W).
+      valid: which points there are, (n, W); None: all.
+      pair: of which pair of geoms each is, (n,) static or (n, W).
+    """
+
+    numbers: Array
     valid: Array | None
     pair: np.ndarray | Array
 
+    @property
+    def dist(self) -> Array:
+        """Distances (n, W)."""
+        return self.numbers[:, 0]
+
 
 class _Slots(NamedTuple):
-    """Filled slots of a group: components (n, W), `pair` as in `_Found`."""
+    """Filled slots of a group, their parameters, and which of them are detected, (n, W)."""
 
     found: _Found
     parameters: Parameters
@@ -78,57 +88,62 @@ def _collide(model: Model, data: Data, pairs: Candidates, batch: Batch, reach: A
     """All points of a batch, flattened pair by pair, and whether the broad phase dropped pairs."""
     npoint = batch.collider.points
     if batch.budget is None:
-        first, second = (_shape(model, data, geoms[batch.pairs]) for geoms in (pairs.geom1, pairs.geom2))
-        points = batch.collider.function(first, second, take(reach, batch.pairs))
+        first, second = (_pose(model, data, geoms[batch.pairs]) for geoms in (pairs.geom1, pairs.geom2))
+        near = take(reach, batch.pairs)
         owner: np.ndarray | Array = np.repeat(batch.pairs, npoint)
         picked, dropped = None, jnp.zeros(1, bool)
     else:
         rows, picked, dropped = _broad(model, data, pairs, batch, reach)
         owner = jnp.asarray(batch.pairs, jnp.int32)[rows]
         first, second = (
-            _picked_shape(model, data, jnp.asarray(g, jnp.int32)[owner]) for g in (pairs.geom1, pairs.geom2)
+            _picked_pose(model, data, jnp.asarray(g, jnp.int32)[owner]) for g in (pairs.geom1, pairs.geom2)
         )
-        points = batch.collider.function(first, second, _at(reach, owner))
+        near = _at(reach, owner)
         owner = jnp.repeat(owner, npoint, axis=0)
 
-    width = points.dist.shape[-1]
+    numbers, valid = _points(first, second, near, picked, collider=batch.collider)
+    return _Found(numbers, valid, owner), dropped
 
-    def flat(a: Array) -> Array:
-        return jnp.broadcast_to(a, (*a.shape[:-2], npoint, width)).reshape(-1, width)
 
-    def flat_vec(v: Vec) -> Vec:
-        return Vec(*map(flat, v))
-
+@stage
+def _points(
+    first: _Pose, second: _Pose, reach: Array, picked: Array | None, *, collider: Collider
+) -> tuple[Array, Array | None]:
+    """A collider's points, pair by pair: their numbers, and which of them there are."""
+    points = collider.function(first.shape(), second.shape(), reach)
+    tangent = () if points.tangent is None else points.tangent
+    numbers = stack([points.dist, *points.pos, *points.normal, *tangent])
     valid = points.valid
     if picked is not None:
         valid = picked[:, None] if valid is None else valid & picked[:, None]
-    return _Found(
-        flat(points.dist),
-        flat_vec(points.pos),
-        flat_vec(points.normal),
-        None if points.tangent is None else flat_vec(points.tangent),
-        None if valid is None else flat(valid),
-        owner,
-    ), dropped
+    if valid is not None:
+        valid = jnp.broadcast_to(valid, points.dist.shape).reshape(-1, points.dist.shape[-1])
+    return numbers.reshape(-1, *numbers.shape[-2:]), valid
 
 
-def _shape(model: Model, data: Data, geoms: np.ndarray) -> Shape:
-    """Poses and sizes of geoms known at compile."""
-    return Shape(
-        Vec.split(take(data.geom_xpos, geoms)),
-        Frame.split(take(data.geom_xmat, geoms)),
-        Vec.split(take(model.geom_size, geoms)),
-    )
+class _Pose(NamedTuple):
+    """Geoms of pairs: centres (n, 3, W), axes (n, 3, 3, W) and sizes (n, 3, W)."""
+
+    pos: Array
+    mat: Array
+    size: Array
+
+    def shape(self) -> Shape:
+        """By components."""
+        return Shape(Vec.split(self.pos), Frame.split(self.mat), Vec.split(self.size))
 
 
-def _picked_shape(model: Model, data: Data, geoms: Array) -> Shape:
-    """Poses and sizes of geoms that differ between worlds, (n, W)."""
-    pose = jnp.concatenate([data.geom_xpos, data.geom_xmat.reshape(len(model.geom_type), 9, -1)], axis=1)
-    pose = _at(pose, geoms)
-    size = _at(model.geom_size, geoms)
-    return Shape(
-        Vec.split(pose[:, :3]), Frame.split(pose[:, 3:].reshape(len(geoms), 3, 3, -1)), Vec.split(size)
-    )
+def _pose(model: Model, data: Data, geoms: np.ndarray) -> _Pose:
+    """Of geoms known at compile."""
+    return _Pose(*(take(x, geoms) for x in (data.geom_xpos, data.geom_xmat, model.geom_size)))
+
+
+def _picked_pose(model: Model, data: Data, geoms: Array) -> _Pose:
+    """Of geoms that differ between worlds, (n, W)."""
+    table = jnp.concatenate([data.geom_xpos, data.geom_xmat.reshape(len(model.geom_type), 9, -1)], axis=1)
+    table = _at(table, geoms)
+    mat = table[:, 3:].reshape(len(geoms), 3, 3, -1)
+    return _Pose(table[:, :3], mat, _at(model.geom_size, geoms))
 
 
 def _at(table: Array, rows: Array) -> Array:
@@ -174,27 +189,9 @@ def _fill(
     rows, filled, overflow = pick_active(points.dist - margin, active, slots=group.count)
     pair = jnp.asarray(points.pair, jnp.int32)
     pair = pair[rows] if fixed else jnp.take_along_axis(pair, rows, axis=0)
-    dist, pos, normal, tangent = _gather(points.dist, points.pos, points.normal, points.tangent, rows)
-    chosen = _Found(dist, pos, normal, tangent, filled, pair)
-    own = _own_parameters(parameters, pair)
+    chosen = _Found(jnp.take_along_axis(points.numbers, rows[:, None], axis=0), filled, pair)
+    own = parameters.pick(pair)
     return _Slots(chosen, own, _detected(chosen, own)), overflow
-
-
-@stage
-def _gather(
-    dist: Array, pos: Vec, normal: Vec, tangent: Vec | None, rows: Array
-) -> tuple[Array, Vec, Vec, Vec | None]:
-    """The picked rows of points, one gather for all their numbers."""
-    parts = [dist, *pos, *normal, *(() if tangent is None else tangent)]
-    table = jnp.stack(jnp.broadcast_arrays(*parts), axis=1)
-    picked = jnp.take_along_axis(table, rows[:, None], axis=0)
-    dist, *rest = (picked[:, k] for k in range(len(parts)))
-    return dist, Vec(*rest[:3]), Vec(*rest[3:6]), None if tangent is None else Vec(*rest[6:9])
-
-
-@stage
-def _own_parameters(parameters: Parameters, pair: Array) -> Parameters:
-    return parameters.pick(pair)
 
 
 def _detected(points: _Found, own: Parameters) -> Array:
@@ -203,74 +200,47 @@ def _detected(points: _Found, own: Parameters) -> Array:
 
 
 def _slice(points: _Found, first: int, last: int) -> _Found:
-    if first == 0 and last == points.dist.shape[0]:
+    if first == 0 and last == points.numbers.shape[0]:
         return points
-
-    def cut(v: Vec | None) -> Vec | None:
-        return None if v is None else Vec(*(a[first:last] for a in v))
-
     valid = None if points.valid is None else points.valid[first:last]
-    pos, normal = cut(points.pos), cut(points.normal)
-    assert pos is not None
-    assert normal is not None
-    return _Found(points.dist[first:last], pos, normal, cut(points.tangent), valid, points.pair[first:last])
+    return _Found(points.numbers[first:last], valid, points.pair[first:last])
 
 
 def _join(parts: list[_Found]) -> _Found:
     """Concatenates; what some parts lack is filled in: no wish for a tangent, valid."""
     if len(parts) == 1:
         return parts[0]
-    width = max(p.dist.shape[-1] for p in parts)
-
-    def rows(arrays: list[Array]) -> Array:
-        return jnp.concatenate([jnp.broadcast_to(a, (*a.shape[:-1], width)) for a in arrays])
-
-    def vecs(vectors: list[Vec]) -> Vec:
-        return Vec(*(rows(list(c)) for c in zip(*vectors, strict=True)))
-
-    tangent = valid = None
-    if any(p.tangent is not None for p in parts):
-        nothing = [Vec(*[jnp.zeros_like(p.dist)] * 3) for p in parts]
-        tangent = vecs([z if p.tangent is None else p.tangent for p, z in zip(parts, nothing, strict=True)])
+    most = max(p.numbers.shape[1] for p in parts)
+    numbers = concat([jnp.pad(p.numbers, ((0, 0), (0, most - p.numbers.shape[1]), (0, 0))) for p in parts])
+    valid = None
     if any(p.valid is not None for p in parts):
-        valid = rows([jnp.ones_like(p.dist, bool) if p.valid is None else p.valid for p in parts])
+        valid = concat([jnp.ones_like(p.dist, bool) if p.valid is None else p.valid for p in parts])
     owners = [p.pair for p in parts]
     if all(isinstance(o, np.ndarray) for o in owners):
         pair: np.ndarray | Array = np.concatenate([np.asarray(o) for o in owners])
     else:
-        pair = rows([jnp.asarray(o[:, None] if o.ndim == 1 else o, jnp.int32) for o in owners])
-    return _Found(
-        rows([p.dist for p in parts]),
-        vecs([p.pos for p in parts]),
-        vecs([p.normal for p in parts]),
-        tangent,
-        valid,
-        pair,
-    )
+        pair = concat([jnp.asarray(o[:, None] if o.ndim == 1 else o, jnp.int32) for o in owners])
+    return _Found(numbers, valid, pair)
 
 
 def _contact(layout: SlotLayout, slots: list[_Slots]) -> Contact:
     """The contact buffer from the groups' slots."""
     found = _join([s.found._replace(valid=s.detected) for s in slots])
-    own = slots[0].parameters
-    if len(slots) > 1:
-        fields = zip(*(s.parameters for s in slots), strict=True)
-        own = Parameters(*(_concatenate(list(arrays)) for arrays in fields))
+    own = Parameters(concat([s.parameters.table for s in slots]))
     detected = found.valid
     assert detected is not None
     # a candidate out of reach keeps its distance, one that no collider proposed gets a large one
     far = jnp.maximum(found.dist, own.margin + jnp.abs(own.gap) + 1.0)
     dist = jnp.where(detected, found.dist, far)
-    normal, first, second = contact_frame(found.normal, found.tangent)
 
     pairs = layout.pairs
-    geoms = [_concatenate([_geom(g, s.found.pair) for s in slots]) for g in (pairs.geom1, pairs.geom2)]
+    geoms = [concat([_geom(g, s.found.pair) for s in slots]) for g in (pairs.geom1, pairs.geom2)]
     geom = jnp.where(detected[:, None], jnp.stack(geoms, axis=1), -1)
     dims = np.concatenate([np.full(group.count, group.dim) for group in layout.groups])
     return Contact(
         dist=dist,
-        pos=found.pos.stack(),
-        frame=jnp.stack([normal.stack(), first.stack(), second.stack()], axis=1),
+        pos=found.numbers[:, 1:4],
+        frame=_frames(found.numbers),
         includemargin=own.margin,
         friction=own.friction,
         solref=own.solref,
@@ -282,13 +252,13 @@ def _contact(layout: SlotLayout, slots: list[_Slots]) -> Contact:
     )
 
 
+@stage
+def _frames(numbers: Array) -> Array:
+    return make_frame(numbers[:, 4:7], numbers[:, 7:] if numbers.shape[1] > 7 else None)
+
+
 def _geom(geoms: np.ndarray, pair: np.ndarray | Array) -> Array:
     """The geom of each slot, (n, 1 or W)."""
     if isinstance(pair, np.ndarray):
         return jnp.asarray(geoms[pair][:, None], int)
     return jnp.asarray(geoms, int)[pair]
-
-
-def _concatenate(arrays: list[Array]) -> Array:
-    width = max(a.shape[-1] for a in arrays)
-    return jnp.concatenate([jnp.broadcast_to(a, (*a.shape[:-1], width)) for a in arrays])

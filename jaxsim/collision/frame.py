@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jax import Array
+import numpy as np
+from jax import Array, lax
 
-from jaxsim.collision.vec import TINY, Vec
+from jaxsim.collision.vec import TINY
+from jaxsim.math.vector import cross, dot, scale
 
-__all__ = ["contact_frame", "make_frame"]
+__all__ = ["make_frame"]
 
 
 def make_frame(normal: Array, tangent: Array | None = None) -> Array:
     """Completes a unit normal to a frame, as the C engine does.
+
+    The first tangent is the wish, or else y (z where the normal is near y), made orthogonal to the normal. A wish
+    along the normal leaves a direction that rounding decides: there the tangents only follow the normal's rotation.
 
     Args:
       normal: unit vectors (..., 3, W).
@@ -20,32 +25,22 @@ def make_frame(normal: Array, tangent: Array | None = None) -> Array:
     Returns:
       (..., 3, 3, W), rows: normal, first and second tangent; right-handed.
     """
-    wish = None if tangent is None else Vec.split(tangent)
-    rows = contact_frame(Vec.split(normal), wish)
-    return jnp.stack([row.stack() for row in rows], axis=-3)
-
-
-def contact_frame(normal: Vec, tangent: Vec | None) -> tuple[Vec, Vec, Vec]:
-    """Normal and two tangents by components.
-
-    The first tangent is the wish, or else y (z where the normal is near y), made orthogonal to the normal. A wish
-    along the normal leaves a direction that rounding decides: there the tangents only follow the normal's rotation.
-    """
-    steep = jnp.abs(normal.y) >= 0.5
-    zero = jnp.zeros_like(normal.x)
-    one = jnp.ones_like(zero)
-    wish = Vec(zero, jnp.where(steep, zero, one), jnp.where(steep, one, zero))
+    x, y, z = (jnp.asarray(row[:, None], normal.dtype) for row in np.eye(3))
+    wish = jnp.where(jnp.abs(normal[..., 1:2, :]) >= 0.5, z, y)
     if tangent is not None:
-        wish = tangent.where(tangent.dot(tangent) > 0.25, wish)
-    first = wish - normal * normal.dot(wish)
-    square = first.dot(first)
-    regular = square > 4.0 * jnp.finfo(square.dtype).eps
+        wish = jnp.where(_dot(tangent, tangent) > 0.25, tangent, wish)
+    first = wish - scale(_dot(normal, wish), normal)
+    regular = _dot(first, first) > 4.0 * jnp.finfo(first.dtype).eps
 
-    held = first.stop()
-    norm = jnp.sqrt(held.dot(held))
-    sideways = jnp.abs(normal.x) < 0.5
-    spare = Vec(jnp.where(sideways, one, zero), jnp.where(sideways, zero, one), zero)
-    held = (held * (1.0 / jnp.where(norm > TINY, norm, 1.0))).where(norm > TINY, spare)
-    first = first.where(regular, held - normal * normal.dot(held))
-    first = first * (1.0 / jnp.sqrt(first.dot(first)))
-    return normal, first, normal.cross(first)
+    held = lax.stop_gradient(first)
+    norm = jnp.sqrt(_dot(held, held))
+    spare = jnp.where(jnp.abs(normal[..., :1, :]) < 0.5, x, y)
+    held = jnp.where(norm > TINY, held / jnp.where(norm > TINY, norm, 1.0), spare)
+    first = jnp.where(regular, first, held - scale(_dot(normal, held), normal))
+    first = first / jnp.sqrt(_dot(first, first))
+    return jnp.stack([normal, first, cross(normal, first)], axis=-3)
+
+
+def _dot(a: Array, b: Array) -> Array:
+    """Inner products (..., 1, W)."""
+    return dot(a, b)[..., None, :]

@@ -11,56 +11,74 @@ from jax import Array
 from jaxsim.collision.candidates import Candidates
 from jaxsim.collision.vec import TINY
 from jaxsim.enums import EnableBit
+from jaxsim.math.rows import concat, take
+from jaxsim.math.stage import stage
 from jaxsim.model import Model
 
-__all__ = ["MINIMUM_FRICTION", "Parameters", "pair_parameters", "take"]
+__all__ = ["MINIMUM_FRICTION", "Parameters", "pair_parameters"]
 
 MINIMUM_FRICTION = 1e-5
 """Smallest friction coefficient of a contact (mjMINMU); keeps friction cones from degenerating."""
 
 
 class Parameters(NamedTuple):
-    """Numbers of a contact, native layout; the leading axis is candidate pairs or slots.
+    """Numbers of contacts, native layout; the leading axis is candidate pairs or slots.
 
     Attributes:
-      margin: `includemargin`, distance below which the contact makes a force, m (n, W).
-      gap: further distance at which the contact is still detected, m (n, W).
-      friction: two tangential, torsional (m), two rolling (m) (n, 5, W).
-      solref: normal (n, 2, W).
-      solreffriction: friction, zero: as normal (n, 2, W).
-      solimp: impedance (n, 5, W).
+      table: all numbers of each, (n, 16, W).
     """
 
-    margin: Array
-    gap: Array
-    friction: Array
-    solref: Array
-    solreffriction: Array
-    solimp: Array
+    table: Array
+
+    @property
+    def margin(self) -> Array:
+        """`includemargin`, the distance below which a contact makes a force, m (n, W)."""
+        return self.table[:, 0]
+
+    @property
+    def gap(self) -> Array:
+        """Further distance at which a contact is still detected, m (n, W)."""
+        return self.table[:, 1]
+
+    @property
+    def friction(self) -> Array:
+        """Two tangential coefficients, torsional (m), two rolling (m) (n, 5, W)."""
+        return self.table[:, 2:7]
+
+    @property
+    def solref(self) -> Array:
+        """Of the normal (n, 2, W)."""
+        return self.table[:, 7:9]
+
+    @property
+    def solreffriction(self) -> Array:
+        """Of friction; zero: as the normal (n, 2, W)."""
+        return self.table[:, 9:11]
+
+    @property
+    def solimp(self) -> Array:
+        """Impedance (n, 5, W)."""
+        return self.table[:, 11:]
 
     def at(self, rows: np.ndarray) -> Parameters:
         """Static selection along the leading axis."""
-        return Parameters(*(take(a, rows) for a in self))
+        return Parameters(take(self.table, rows))
 
     def pick(self, rows: Array) -> Parameters:
         """Selection by world: `rows` (k, W) of indices."""
-        flat = [a[:, None] if a.ndim == 2 else a for a in self]
-        width = max(a.shape[-1] for a in flat)
-        counts = [a.shape[1] for a in flat]
-        table = jnp.concatenate([jnp.broadcast_to(a, (*a.shape[:-1], width)) for a in flat], axis=1)
-        if width == 1:
-            picked = jnp.moveaxis(table[..., 0][rows], -1, 1)
-        else:
-            picked = jnp.take_along_axis(table, rows[:, None], axis=0)
-        parts = jnp.split(picked, np.cumsum(counts)[:-1].tolist(), axis=1)
-        return Parameters(*(p[:, 0] if a.ndim == 2 else p for a, p in zip(self, parts, strict=True)))
+        if self.table.shape[-1] == 1:
+            return Parameters(jnp.moveaxis(self.table[..., 0][rows], -1, 1))
+        return Parameters(jnp.take_along_axis(self.table, rows[:, None], axis=0))
 
 
-def take(a: Array, rows: np.ndarray) -> Array:
-    """`a[rows]` along the first axis, as a slice where the rows are consecutive."""
-    if len(rows) and np.array_equal(rows, np.arange(rows[0], rows[0] + len(rows))):
-        return a[int(rows[0]) : int(rows[0]) + len(rows)]
-    return a[rows]
+@stage
+def _tabulate(
+    margin: Array, gap: Array, friction: Array, solref: Array, solreffriction: Array, solimp: Array
+) -> Parameters:
+    """Joins the numbers of contacts, and keeps friction above its lower bound."""
+    friction = jnp.maximum(friction, MINIMUM_FRICTION)
+    parts = [margin[:, None], gap[:, None], friction, solref, solreffriction, solimp]
+    return Parameters(concat(parts, axis=1))
 
 
 def pair_parameters(model: Model, pairs: Candidates) -> Parameters:
@@ -75,14 +93,12 @@ def pair_parameters(model: Model, pairs: Candidates) -> Parameters:
         parts.append(_explicit(model, pairs.explicit[named]))
     if len(met):
         parts.append(_mixed(model, pairs.geom1[met], pairs.geom2[met]))
-    if len(parts) == 1:
-        return _override(model, parts[0])
-    joined = (jnp.concatenate(_same_width(list(arrays))) for arrays in zip(*parts, strict=True))
-    return _override(model, Parameters(*joined))
+    return Parameters(concat([p.table for p in parts]))
 
 
 def _explicit(model: Model, rows: np.ndarray) -> Parameters:
-    return Parameters(
+    return _overridden(
+        model,
         take(model.pair_margin, rows),
         take(model.pair_gap, rows),
         take(model.pair_friction, rows),
@@ -119,7 +135,8 @@ def _mixed(model: Model, g1: np.ndarray, g2: np.ndarray) -> Parameters:
         friction = jnp.where(rule, share * friction1 + (1 - share) * friction2, friction)
     friction = friction[:, np.array([0, 0, 1, 2, 2])]
     solref = jnp.where(standard, mean, least)
-    return Parameters(
+    return _overridden(
+        model,
         take(model.geom_margin, g1) + take(model.geom_margin, g2),
         take(model.geom_gap, g1) + take(model.geom_gap, g2),
         friction,
@@ -129,22 +146,13 @@ def _mixed(model: Model, g1: np.ndarray, g2: np.ndarray) -> Parameters:
     )
 
 
-def _override(model: Model, p: Parameters) -> Parameters:
-    """Applies the lower bound of friction and the global override of contact parameters."""
-    opt = model.opt
-    if opt.enableflags & EnableBit.OVERRIDE:
-        n = p.margin.shape[0]
-
-        def spread(a: Array) -> Array:
-            return jnp.broadcast_to(a, (n, *a.shape))
-
-        solref = spread(opt.o_solref)
-        p = Parameters(
-            spread(opt.o_margin), p.gap, spread(opt.o_friction), solref, solref, spread(opt.o_solimp)
-        )
-    return p._replace(friction=jnp.maximum(p.friction, MINIMUM_FRICTION))
-
-
-def _same_width(arrays: list[Array]) -> list[Array]:
-    width = max(a.shape[-1] for a in arrays)
-    return [jnp.broadcast_to(a, (*a.shape[:-1], width)) for a in arrays]
+def _overridden(model: Model, margin: Array, gap: Array, *others: Array) -> Parameters:
+    """The parameters, or the global override of them."""
+    if not model.opt.enableflags & EnableBit.OVERRIDE:
+        return _tabulate(margin, gap, *others)
+    n = margin.shape[0]
+    margin, friction, solref, solimp = (
+        jnp.broadcast_to(a, (n, *a.shape))
+        for a in (model.opt.o_margin, model.opt.o_friction, model.opt.o_solref, model.opt.o_solimp)
+    )
+    return _tabulate(margin, gap, friction, solref, solref, solimp)

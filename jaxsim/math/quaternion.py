@@ -7,7 +7,7 @@ from jax import Array
 
 from jaxsim.math import safe
 from jaxsim.math.linear import bilinear
-from jaxsim.math.rows import components, split
+from jaxsim.math.rows import components, split, stack
 from jaxsim.math.vector import cross, scale
 
 __all__ = [
@@ -87,7 +87,7 @@ def to_matrix(q: Array) -> Array:
         2 * (yz + wx),
         ww - xx - yy + zz,
     ]
-    flat = jnp.stack(rows, axis=-2)
+    flat = stack(rows)
     return flat.reshape(*flat.shape[:-2], 3, 3, flat.shape[-1])
 
 

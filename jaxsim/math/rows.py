@@ -15,7 +15,10 @@ from jax import Array, lax
 
 from jaxsim.math.linear import linear
 
-__all__ = ["add_rows", "components", "concat", "mask_product", "split", "take"]
+__all__ = ["add_rows", "components", "concat", "mask_product", "split", "stack", "take"]
+
+_FUSED = 8
+"""Most operands of a concatenation into which XLA for CPU fuses what computes them."""
 
 _DENSE_FROM = 5
 """A row picked at least this often is summed by a matrix product in the transpose, else by repeated picking."""
@@ -105,7 +108,7 @@ def components(x: Array, axis: int = -2) -> list[Array]:
 _components = linear(
     "components",
     lambda x, axis: [lax.index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis])],
-    lambda cts, shape, axis: jnp.stack(cts, axis=axis),
+    lambda cts, shape, axis: jnp.stack(cts, axis=axis) if axis != len(shape) - 2 else stack(cts),
     multiple_results=True,
 )
 
@@ -117,6 +120,20 @@ def mask_product(mask: np.ndarray, x: Array) -> Array:
         return jnp.zeros((m, *x.shape[1:]), x.dtype)
     flat = lax.dot(jnp.asarray(mask, x.dtype), x.reshape(n, -1), precision=lax.Precision.HIGHEST)
     return flat.reshape(m, *x.shape[1:])
+
+
+def stack(parts: Sequence[Array]) -> Array:
+    """Numbers (..., W) as vectors (..., n, W), by one kernel: many numbers are stacked in groups, then the groups."""
+    parts = jnp.broadcast_arrays(*parts)
+    n = len(parts)
+    groups = -(-n // _FUSED)
+    if groups == 1:
+        return jnp.stack(parts, -2)
+    size = -(-n // groups)
+    parts += [parts[-1]] * (groups * size - n)
+    grouped = jnp.stack([jnp.stack(parts[i : i + size], -2) for i in range(0, len(parts), size)], -3)
+    flat = grouped.reshape(*grouped.shape[:-3], groups * size, grouped.shape[-1])
+    return lax.slice_in_dim(flat, 0, n, axis=flat.ndim - 2) if groups * size > n else flat
 
 
 def concat(parts: Sequence[Array], axis: int = 0) -> Array:

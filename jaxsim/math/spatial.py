@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.math.linear import bilinear
-from jaxsim.math.rows import components, concat, split
+from jaxsim.math.rows import components, concat, split, stack
 from jaxsim.math.vector import cross, dot, matmul, matvec, matvec_transposed
 
 __all__ = [
@@ -66,8 +66,7 @@ def inertia_about(inertia: Array, rotation: Array, offset: Array, mass: Array) -
         mass * y,
         mass * z,
     ]
-    shape = jnp.broadcast_shapes(parts[0].shape, parts[-1].shape)
-    return jnp.stack([jnp.broadcast_to(part, shape) for part in [*parts, mass]], axis=-2)
+    return stack([*parts, mass])
 
 
 def _mul_inertia(inertia: Array, v: Array) -> Array:
@@ -96,7 +95,7 @@ def _inertia_of(f: Array, v: Array) -> Array:
         for a, b in zip(_cross3([v3, v4, v5], [f0, f1, f2]), _cross3([w0, w1, w2], [f3, f4, f5]), strict=True)
     ]
     products = [f0 * w0, f1 * w1, f2 * w2, f0 * w1 + f1 * w0, f0 * w2 + f2 * w0, f1 * w2 + f2 * w1]
-    return jnp.stack([*products, *h, f3 * v3 + f4 * v4 + f5 * v5], axis=-2)
+    return stack([*products, *h, f3 * v3 + f4 * v4 + f5 * v5])
 
 
 def _cross_motion(v: Array, m: Array) -> Array:

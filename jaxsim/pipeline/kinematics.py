@@ -27,30 +27,28 @@ from jaxsim.pytree import Static
 __all__ = ["camlight", "kinematics"]
 
 
-class Frames(NamedTuple):
-    """Positions (n, 3, W) and orientations (n, 4, W)."""
-
-    pos: Array
-    quat: Array
-
-    def take(self, index: np.ndarray) -> Frames:
-        return Frames(take(self.pos, index), take(self.quat, index))
-
-    def then(self, child: Frames) -> Frames:
-        """Frames given in these frames, in the frame of these."""
-        return Frames(*_compose(*self, *child))
-
-
 @stage
-def _compose(pos: Array, orientation: Array, child_pos: Array, child_quat: Array) -> tuple[Array, Array]:
-    return pos + quat.rotate(orientation, child_pos), quat.mul(orientation, child_quat)
+def _compose(parent: Array, child: Array) -> Array:
+    """Frames given in their parents, in the frame of these; each (n, 7, W), position and orientation."""
+    (pos, orientation), (child_pos, child_quat) = split(parent, _FRAME, -2), split(child, _FRAME, -2)
+    return _frames(pos + quat.rotate(orientation, child_pos), quat.mul(orientation, child_quat))
+
+
+_FRAME = (3, 4)
+"""A frame's position and orientation, one after the other."""
+
+
+def _frames(pos: Array, orientation: Array) -> Array:
+    return concat([pos, orientation], axis=-2)
 
 
 class _Plan(NamedTuple):
     """Index lists of the composition.
 
     Attributes:
-      kinds: joints by type.
+      slides: the slides.
+      hinges: the hinges.
+      balls: the balls and free joints.
       joints: position of each joint in that order.
       free_bodies: bodies with free joints.
       bases: where the base of each body stands among model, mocap and free bases.
@@ -60,7 +58,9 @@ class _Plan(NamedTuple):
       node: the node whose frame is the body's.
     """
 
-    kinds: tuple[tuple[JointType, np.ndarray], ...]
+    slides: np.ndarray
+    hinges: np.ndarray
+    balls: np.ndarray
     joints: np.ndarray
     free_bodies: np.ndarray
     bases: np.ndarray
@@ -73,12 +73,11 @@ class _Plan(NamedTuple):
 @functools.lru_cache(maxsize=64)
 def _plan(static: Static) -> _Plan:
     njnt, nbody = static.njnt, static.nbody
-    kinds = []
-    for kind in sorted(JointType, key=lambda k: int(np.argmax(static.jnt_type == k)) if njnt else 0):
-        ids = np.flatnonzero(static.jnt_type == kind)
-        if len(ids):
-            kinds.append((kind, ids))
-    joints = np.argsort(np.concatenate([ids for _, ids in kinds])) if kinds else np.zeros(0, int)
+    slides, hinges, balls = (
+        np.flatnonzero(np.isin(static.jnt_type, kinds))
+        for kinds in ((JointType.SLIDE,), (JointType.HINGE,), (JointType.BALL, JointType.FREE))
+    )
+    joints = np.argsort(np.concatenate([slides, hinges, balls]))
     free = static.jnt_bodyid[static.jnt_type == JointType.FREE]
     mocap = np.flatnonzero(static.body_mocapid >= 0)
     bases = np.arange(nbody)
@@ -102,24 +101,22 @@ def _plan(static: Static) -> _Plan:
     while (pointer != node[0]).any():
         jumps.append(pointer)
         pointer = pointer[pointer]
-    return _Plan(tuple(kinds), joints, free, bases, first, local, tuple(jumps), node)
+    return _Plan(slides, hinges, balls, joints, free, bases, first, local, tuple(jumps), node)
 
 
 def kinematics(model: Model, data: Data) -> Data:
     """Computes the world frames of bodies, their inertias, joints, geoms and sites from `qpos`."""
     plan = _plan(model.static)
     base = _bases(model, data, plan)
-    moves = _joint_motions(model, data, plan)
-    motion = moves.frames
-    parts = [base.take(model.jnt_bodyid[plan.first]).then(motion.take(plan.first)), motion, base]
-    local = Frames(concat([f.pos for f in parts]), concat([f.quat for f in parts]))
-    node = local.take(plan.local)
+    motion, anchor, axis = _joint_motions(model, data, plan)
+    first = _compose(take(base, model.jnt_bodyid[plan.first]), take(motion, plan.first))
+    node = take(concat([first, motion, base]), plan.local)
     for pointer in plan.jumps:
-        node = node.take(pointer).then(node)
-    offset = concat([model.body_ipos, model.geom_pos, model.site_pos, moves.anchor])
+        node = _compose(take(node, pointer), node)
+    offset = concat([model.body_ipos, model.geom_pos, model.site_pos, anchor])
     turn = _matrices(concat([model.body_iquat, model.geom_quat, model.site_quat]))
     names = ("xpos", "xquat", "xmat", "xaxis", *_POINTS, *_AXES)
-    results = _attached(*node, offset, turn, moves.axis, static=model.static)
+    results = _attached(node, offset, turn, axis, static=model.static)
     return data.replace(**dict(zip(names, results, strict=True)))
 
 
@@ -133,11 +130,10 @@ def _matrices(orientation: Array) -> Array:
 
 
 @stage
-def _attached(
-    pos: Array, orientation: Array, offset: Array, turn: Array, axis: Array, *, static: Static
-) -> tuple[Array, ...]:
+def _attached(frames: Array, offset: Array, turn: Array, axis: Array, *, static: Static) -> tuple[Array, ...]:
     """Frames of bodies, joint axes, then points and axes of all that is fixed in bodies, in the world."""
     plan = _plan(static)
+    pos, orientation = split(frames, _FRAME, -2)
     mat = _matrices(orientation)
     owner = plan.node[np.concatenate([np.arange(static.nbody), static.geom_bodyid, static.site_bodyid])]
     axes = matmul(take(mat, owner), turn)
@@ -154,17 +150,17 @@ def _attached(
     )
 
 
-def _bases(model: Model, data: Data, plan: _Plan) -> Frames:
+def _bases(model: Model, data: Data, plan: _Plan) -> Array:
     """Frames of bodies in their parents before any joint: from the model, mocap, or a free joint's position."""
-    pos, orientation = [model.body_pos], [quat.normalize(model.body_quat)]
+    pos, orientation = [model.body_pos], [model.body_quat]
     if model.nmocap:
         pos.append(data.mocap_pos)
-        orientation.append(quat.normalize(data.mocap_quat))
+        orientation.append(data.mocap_quat)
     if len(plan.free_bodies):
         adr = model.jnt_qposadr[model.body_jntadr[plan.free_bodies]]
         pos.append(_gather_blocks(data.qpos, adr, 3))
         orientation.append(_identity(len(adr), data.qpos))
-    return Frames(concat(pos), concat(orientation)).take(plan.bases)
+    return take(_frames(concat(pos), quat.normalize(concat(orientation))), plan.bases)
 
 
 def _identity(n: int, like: Array) -> Array:
@@ -179,30 +175,21 @@ def _gather_blocks(x: Array, start: np.ndarray, size: int) -> Array:
     return take(x, index.reshape(-1)).reshape(len(start), size, x.shape[-1])
 
 
-class _Motions(NamedTuple):
+def _joint_motions(model: Model, data: Data, plan: _Plan) -> tuple[Array, Array, Array]:
     """What joints do, in the frame before each of them.
 
-    Attributes:
-      frames: the frame after the joint.
-      anchor: the anchor before the joint, in the frame after it (n, 3, W).
-      axis: the axis before the joint, in the frame after it (n, 3, W).
+    Returns:
+      The frame after each joint (njnt, 7, W); and in that frame the anchor and axis before the joint (njnt, 3, W).
     """
-
-    frames: Frames
-    anchor: Array
-    axis: Array
-
-
-def _joint_motions(model: Model, data: Data, plan: _Plan) -> _Motions:
-    """The motions by the joints, in the order of joints."""
     if not model.njnt:
-        return _Motions(Frames(model.jnt_pos, model.body_quat[:0]), model.jnt_pos, model.jnt_axis)
-    parts = [_MOTIONS[kind](model, data, ids) for kind, ids in plan.kinds]
-    pos, orientation, anchor, axis = (
-        take(concat(rows), plan.joints)
-        for rows in zip(*((*p.frames, p.anchor, p.axis) for p in parts), strict=True)
-    )
-    return _Motions(Frames(pos, orientation), anchor, axis)
+        return model.jnt_pos[:, :1].repeat(7, axis=1), model.jnt_pos, model.jnt_axis
+    along, hinges = (_displacement(model, data, ids)[:, None] for ids in (plan.slides, plan.hinges))
+    free = model.jnt_type[plan.balls] == JointType.FREE
+    given = _gather_blocks(data.qpos, model.jnt_qposadr[plan.balls] + 3 * free, 4)
+    order = np.concatenate([plan.slides, plan.hinges, plan.balls])
+    parts = _motions(along, hinges, given, take(model.jnt_pos, order), take(model.jnt_axis, order))
+    motion, anchor, axis = (take(x, plan.joints) for x in parts)
+    return motion, anchor, axis
 
 
 def _displacement(model: Model, data: Data, ids: np.ndarray) -> Array:
@@ -210,53 +197,25 @@ def _displacement(model: Model, data: Data, ids: np.ndarray) -> Array:
     return take(data.qpos, adr) - take(model.qpos0, adr)
 
 
-def _slide(model: Model, data: Data, ids: np.ndarray) -> _Motions:
-    axis, anchor = take(model.jnt_axis, ids), take(model.jnt_pos, ids)
-    shift = scale(_displacement(model, data, ids)[:, None], axis)
-    return _Motions(Frames(shift, _identity(len(ids), shift)), anchor - shift, axis)
-
-
-def _hinge(model: Model, data: Data, ids: np.ndarray) -> _Motions:
-    """The anchor stays: p' = p - R p = -(sin(a) k x p + (1 - cos(a)) k x (k x p)), after Rodrigues."""
-    axis, anchor = take(model.jnt_axis, ids), take(model.jnt_pos, ids)
-    shift, turn = _turn(0.5 * _displacement(model, data, ids)[:, None], axis, *_moments(axis, anchor))
-    return _Motions(Frames(shift, turn), anchor, axis)
-
-
 @stage
-def _moments(axis: Array, anchor: Array) -> tuple[Array, Array]:
-    once = cross(axis, anchor)
-    return once, cross(axis, once)
-
-
-@stage
-def _turn(half: Array, axis: Array, once: Array, twice: Array) -> tuple[Array, Array]:
-    sine, cosine = jnp.sin(half), jnp.cos(half)
-    shift = scale(-2 * sine, scale(cosine, once) + scale(sine, twice))
-    return shift, concat([cosine, scale(sine, axis)], axis=1)
-
-
-def _ball(model: Model, data: Data, ids: np.ndarray) -> _Motions:
-    return _rotation(model, data, ids, model.jnt_qposadr[ids])
-
-
-def _free(model: Model, data: Data, ids: np.ndarray) -> _Motions:
-    return _rotation(model, data, ids, model.jnt_qposadr[ids] + 3)
-
-
-def _rotation(model: Model, data: Data, ids: np.ndarray, adr: np.ndarray) -> _Motions:
-    anchor = take(model.jnt_pos, ids)
-    shift, q, axis = _turn_by(_gather_blocks(data.qpos, adr, 4), take(model.jnt_axis, ids), anchor)
-    return _Motions(Frames(shift, q), anchor, axis)
-
-
-@stage
-def _turn_by(q: Array, axis: Array, anchor: Array) -> tuple[Array, Array, Array]:
-    q = quat.normalize(q)
-    return anchor - quat.rotate(q, anchor), q, quat.rotate_inverse(q, axis)
-
-
-_MOTIONS = {JointType.FREE: _free, JointType.BALL: _ball, JointType.SLIDE: _slide, JointType.HINGE: _hinge}
+def _motions(
+    along: Array, angle: Array, given: Array, anchor: Array, axis: Array
+) -> tuple[Array, Array, Array]:
+    """Of slides, then hinges, then balls, from the position of each kind; see `_joint_motions`."""
+    sizes = len(along), len(angle), len(given)
+    slide_axis, hinge_axis, ball_axis = split(axis, sizes)
+    slide_anchor, turning = split(anchor, (sizes[0], sizes[1] + sizes[2]))
+    shift = scale(along, slide_axis)
+    half = 0.5 * angle
+    hinge = _frames(jnp.cos(half), scale(jnp.sin(half), hinge_axis))
+    ball = quat.normalize(given)
+    turn = concat([hinge, ball])
+    pos = concat([shift, turning - quat.rotate(turn, turning)])
+    return (
+        _frames(pos, concat([_identity(sizes[0], shift), turn])),
+        concat([slide_anchor - shift, turning]),
+        concat([slide_axis, hinge_axis, quat.rotate_inverse(ball, ball_axis)]),
+    )
 
 
 def camlight(model: Model, data: Data) -> Data:

@@ -182,7 +182,7 @@ def solve_tree(structure: TreeStructure, A: Array, b: Array) -> Array:
     return lax.custom_linear_solve(
         lambda x: mul_tree(structure, A, x),
         jnp.broadcast_to(b, (structure.n, width)),
-        lambda _, r: (_factorise if _large(structure) else _eliminate)(structure, fixed, r),
+        lambda _, r: (_factorise if width == 1 or _large(structure) else _eliminate)(structure, fixed, r),
         symmetric=True,
     )
 

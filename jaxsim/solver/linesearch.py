@@ -78,25 +78,17 @@ def search(
       Step `(W,)`; a full step that is accepted at once is exactly 1.
     """
     one = jnp.ones((width,), dtype)
-    first, second = slope(one)
 
-    def unfinished(first: Array, count: Array) -> Array:
-        return (jnp.abs(first) > tolerance) & (count < iterations)
-
-    def more(carry: tuple[Array, ...]) -> Array:
-        _, _, _, first, _, count = carry
-        return jnp.any(unfinished(first, count))
-
-    def body(carry: tuple[Array, ...]) -> tuple[Array, ...]:
-        t, low, high, first, second, count = carry
-        going = unfinished(first, count)
-        low = jnp.where(first < 0, t, low)
-        high = jnp.where(first < 0, high, t)
+    def evaluate(carry: tuple[Array, ...]) -> tuple[Array, ...]:
+        t, low, high, going, count = carry
+        first, second = slope(t)
+        count = count + going
+        going = going & (jnp.abs(first) > tolerance) & (count < iterations)
+        low, high = jnp.where(first < 0, t, low), jnp.where(first < 0, high, t)
         newton = t - first / second
         middle = jnp.where(jnp.isinf(high), 2 * t, 0.5 * (low + high))
-        t_next = jnp.where(going, jnp.where((newton > low) & (newton < high), newton, middle), t)
-        first, second = slope(t_next)
-        return t_next, low, high, first, second, count + going
+        better = jnp.where((newton > low) & (newton < high), newton, middle)
+        return jnp.where(going, better, t), low, high, going, count
 
-    start = (one, 0 * one, one + jnp.inf, first, second, jnp.ones((width,), int))
-    return lax.while_loop(more, body, start)[0]
+    start = (one, 0 * one, one + jnp.inf, one > 0, jnp.zeros((width,), int))
+    return lax.while_loop(lambda carry: jnp.any(carry[3]), evaluate, start)[0]
