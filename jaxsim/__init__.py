@@ -16,6 +16,7 @@ from jaxsim.pipeline.forward import forward, step, step1, step2
 from jaxsim.pipeline.state import State, get_state, set_state
 from jaxsim.results import UnsupportedError, Warning
 from jaxsim.rollout import rollout
+from jaxsim.views import named
 
 __all__ = [
     "Contact",
@@ -32,6 +33,7 @@ __all__ = [
     "get_state",
     "load_model",
     "make_data",
+    "named",
     "put_data",
     "put_model",
     "rollout",

@@ -6,6 +6,7 @@ identification); topology, types, sizes, flags and appearance are static. Shapes
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from jax import Array
 from jaxsim.enums import ObjType
 from jaxsim.options import Option, Statistic
 from jaxsim.pytree import Record, leaf, record, static
+from jaxsim.views import ByName, View, find
 
 __all__ = ["Model", "from_fields"]
 
@@ -25,7 +27,7 @@ Floats = np.ndarray
 
 
 @record
-class Model(Record):
+class Model(ByName, Record):
     """Everything that does not change during a simulation. Field names, shapes and units are mjModel's."""
 
     # sizes
@@ -418,11 +420,10 @@ class Model(Record):
         names = self._names_of(kind)
         if name in names:
             return names.index(name)
-        import difflib
-
         near = difflib.get_close_matches(name, [n for n in names if n], n=3)
         hint = f"; nearest: {', '.join(near)}" if near else ""
-        raise KeyError(f"no {getattr(kind, 'name', kind)} named {name!r}{hint}")
+        what = kind if isinstance(kind, str) else kind.name.lower()
+        raise KeyError(f"no {what} named {name!r}{hint}")
 
     def name(self, kind: str | ObjType, id: int) -> str:
         """Returns the name of an element, `""` if it has none.
@@ -430,14 +431,57 @@ class Model(Record):
         Raises:
           IndexError: the id is out of range.
         """
-        return self._names_of(kind)[id]
+        names = self._names_of(kind)
+        if not 0 <= id < len(names):
+            what = kind if isinstance(kind, str) else kind.name.lower()
+            raise IndexError(f"no {what} number {id}; there are {len(names)}")
+        return names[id]
 
     def _names_of(self, kind: str | ObjType) -> tuple[str, ...]:
-        objtype = kind if isinstance(kind, ObjType) else ObjType[kind.upper()]
-        for key, names in self.names:
-            if key == objtype:
-                return names
-        return ()
+        found = dict(self.names)
+        if isinstance(kind, str):
+            kinds = {ObjType(key).name.lower(): key for key in found}
+            if kind not in kinds:
+                raise KeyError(f"no kind {kind!r} of elements; there are {', '.join(kinds)}")
+            kind = ObjType(kinds[kind])
+        return found.get(kind, ())
+
+    def _view(self, kind: ObjType, key: str | int) -> View:
+        return View(self, self, kind, find(self, kind, key))
+
+    def mesh(self, key: str | int) -> View:
+        """One mesh, with its vertices and faces."""
+        return self._view(ObjType.MESH, key)
+
+    def hfield(self, key: str | int) -> View:
+        """One height field."""
+        return self._view(ObjType.HFIELD, key)
+
+    def texture(self, key: str | int) -> View:
+        """One texture."""
+        return self._view(ObjType.TEXTURE, key)
+
+    def material(self, key: str | int) -> View:
+        """One material."""
+        return self._view(ObjType.MATERIAL, key)
+
+    def pair(self, key: str | int) -> View:
+        """One explicit contact pair."""
+        return self._view(ObjType.PAIR, key)
+
+    def exclude(self, key: str | int) -> View:
+        """One excluded pair of bodies."""
+        return self._view(ObjType.EXCLUDE, key)
+
+    def numeric(self, key: str | int) -> View:
+        """One custom numeric field; `data` are its numbers."""
+        return self._view(ObjType.NUMERIC, key)
+
+    def key(self, key: str | int) -> View:
+        """One keyframe."""
+        return self._view(ObjType.KEY, key)
+
+    tex, mat, keyframe = texture, material, key
 
 
 def from_fields(fields: Mapping[str, Any]) -> Model:

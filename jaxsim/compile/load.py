@@ -18,6 +18,7 @@ def load_model(
     *,
     root: str | PathLike[str] | None = None,
     assets: Mapping[str, bytes] | None = None,
+    packages: Mapping[str, str | PathLike[str]] | None = None,
     nconmax: int | None = None,
     njmax: int | None = None,
 ) -> Model:
@@ -27,6 +28,7 @@ def load_model(
         source: path of an MJCF (.xml) or URDF (.urdf) file or of a saved model (.npz), or XML text.
         root: a folder outside of which no file is opened, for models that are not trusted.
         assets: contents of files by name, looked up before the disk.
+        packages: folders of the packages that `package://` paths of a URDF name.
         nconmax: contact slots of a world; chosen from the model if None.
         njmax: constraint rows of a world; chosen from the model if None.
 
@@ -34,11 +36,11 @@ def load_model(
         MjcfError: the model cannot be read, is not valid, or uses a feature that is not built.
     """
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip().startswith("<")):
-        spec = Spec.from_string(source, assets, root=root)
+        spec = Spec.from_string(source, assets, root=root, packages=packages)
     elif fspath(source).endswith(".npz"):
         model = read_model(source)
         sizes = {"nconmax": nconmax, "njmax": njmax}
         return model.replace(**{name: size for name, size in sizes.items() if size is not None})
     else:
-        spec = Spec.from_file(fspath(source), root, assets)
+        spec = Spec.from_file(fspath(source), root, assets, packages)
     return compile_spec(spec, nconmax, njmax)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from jaxsim.compile import load_model
 from jaxsim.mjcf import MjcfError, Spec
 
 MAIN = """<mujoco><compiler meshdir="meshes"/>
@@ -146,3 +147,16 @@ def test_packages(tmp_path: Path) -> None:
     path.write_text(urdf.format("robot"))
     given = Spec.from_file(path, packages={"robot": tmp_path / "else"})
     assert given.open_asset(next(given.elements("mesh")), "file")[1] == b"there"
+
+
+def test_models_load_with_packages(tmp_path: Path) -> None:
+    corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "m.obj").write_text(corners)
+    urdf = """<robot name="r"><link name="l"><collision><geometry><mesh filename="package://robot/m.obj"/></geometry>
+      </collision></link></robot>"""
+    assert load_model(urdf, packages={"robot": tmp_path / "parts"}).nmesh == 1
+    (tmp_path / "r.urdf").write_text(urdf)
+    assert load_model(tmp_path / "r.urdf", packages={"robot": tmp_path / "parts"}).nmesh == 1
+    with pytest.raises(MjcfError, match="cannot read"):
+        load_model(tmp_path / "r.urdf")
