@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import lapack
 
 from jaxsim.compile.constants.fixed import actuator_armature
 from jaxsim.compile.constants.pose import Pose, kinematics
@@ -87,10 +87,9 @@ def _inverse_root(fields: Fields, matrix: np.ndarray) -> np.ndarray:
 def _inverse_root_block(block: np.ndarray) -> np.ndarray:
     """Returns R with R R^T the inverse; a pivot that is not positive counts as the smallest mass, as in C."""
     count = block.shape[0]
-    try:
-        return solve_triangular(cholesky(block, lower=True), np.eye(count), lower=True).T
-    except np.linalg.LinAlgError:
-        pass
+    factor, failed = lapack.dpotrf(block, lower=1)
+    if not failed:
+        return lapack.dtrtri(factor, lower=1)[0].T
     work, lower, pivots = block.copy(), np.eye(count), np.zeros(count)
     for k in range(count - 1, -1, -1):
         pivots[k] = max(work[k, k], _MINVAL)
