@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxsim.compile.frames import Quat, Vec3, accumulate, multiply, rotate, unit_quat
+from jaxsim.compile.vectors import cross_rows
 from jaxsim.enums import JointType
 
 __all__ = ["Pose", "kinematics"]
@@ -88,7 +89,7 @@ class Pose:
             count = 1 if type == JointType.HINGE else 3
             turn = self.xaxis[j][None] if type == JointType.HINGE else self.xmat[body].T
             angular[dof : dof + count] = turn
-            linear[dof : dof + count] = -np.cross(turn, self.xanchor[j])
+            linear[dof : dof + count] = -cross_rows(turn, self.xanchor[j])
         return angular, linear
 
     @cached_property
@@ -106,7 +107,7 @@ class Pose:
         """Returns linear and angular Jacobians (n, 3, nv) of points (n, 3) fixed to bodies (n,)."""
         angular, linear = self.dof_axes
         mask = self.moves[bodies][:, None, :]
-        turn = np.cross(angular[None], points[:, None]) + linear[None]
+        turn = cross_rows(angular[None], points[:, None]) + linear[None]
         return turn.transpose(0, 2, 1) * mask, angular.T[None] * mask
 
     @cached_property
@@ -121,7 +122,7 @@ class Pose:
                 spatial[parent[body]] += spatial[body]
         body = f["dof_bodyid"]
         angular, linear = self.dof_axes
-        motion = np.concatenate([angular, linear + np.cross(angular, center[body])], axis=1)
+        motion = np.concatenate([angular, linear + cross_rows(angular, center[body])], axis=1)
         force = np.einsum("dij,dj->di", spatial[body], motion)
         above = self.moves[body]
         lower = np.where(above, force @ motion.T, 0.0)

@@ -87,9 +87,9 @@ def _inverse_root(fields: Fields, matrix: np.ndarray) -> np.ndarray:
 def _inverse_root_block(block: np.ndarray) -> np.ndarray:
     """Returns R with R R^T the inverse; a pivot that is not positive counts as the smallest mass, as in C."""
     count = block.shape[0]
-    factor, failed = lapack.dpotrf(block, lower=1)
+    factor, failed = lapack.dpotrf(block, lower=1)  # pyright: ignore
     if not failed:
-        return lapack.dtrtri(factor, lower=1)[0].T
+        return lapack.dtrtri(factor, lower=1)[0].T  # pyright: ignore
     work, lower, pivots = block.copy(), np.eye(count), np.zeros(count)
     for k in range(count - 1, -1, -1):
         pivots[k] = max(work[k, k], _MINVAL)

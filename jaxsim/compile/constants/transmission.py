@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxsim.compile.constants.pose import Pose
 from jaxsim.compile.frames import Quat, conjugate, multiply, rotate, unit_quat
+from jaxsim.compile.vectors import cross_rows
 from jaxsim.enums import JointType, TrnType
 
 __all__ = ["transmissions"]
@@ -85,7 +86,7 @@ def _slider_crank(pose: Pose, crank: int, slider: int, rod: float) -> tuple[floa
         length, by_vector, by_axis = along, axis, vector
     ids = np.array([crank, slider])
     linear, angular = pose.jacobian(pos[ids], f["site_bodyid"][ids])
-    axis_rate = np.cross(angular[1].T, axis).T
+    axis_rate = cross_rows(angular[1].T, axis).T
     return length, by_axis @ axis_rate + by_vector @ (linear[0] - linear[1])
 
 

@@ -7,10 +7,12 @@ from math import acos, asin, cos, pi, sin, sqrt
 
 import numpy as np
 
+from jaxsim.compile.vectors import cross_rows
 from jaxsim.enums import WrapType
 
 __all__ = ["wrap"]
 
+_SPHERE, _CYLINDER = int(WrapType.SPHERE), int(WrapType.CYLINDER)
 _MINVAL = 1e-15
 _INSIDE_ITERATIONS = 20
 _INSIDE_TOLERANCE = 1e-6
@@ -44,12 +46,12 @@ def wrap(
         does not touch the geom.
     """
     p0, p1 = axes.T @ (start - center), axes.T @ (end - center)
-    if np.linalg.norm(p0) < _MINVAL or np.linalg.norm(p1) < _MINVAL:
+    if sqrt(p0 @ p0) < _MINVAL or sqrt(p1 @ p1) < _MINVAL:
         return None
-    u, v = _plane(p0, p1) if type == WrapType.SPHERE else (np.eye(3)[0], np.eye(3)[1])
+    u, v = _plane(p0, p1) if type == _SPHERE else (np.eye(3)[0], np.eye(3)[1])
     ends = (float(p0 @ u), float(p0 @ v), float(p1 @ u), float(p1 @ v))
     local = None if side is None else axes.T @ (side - center)
-    if local is not None and np.linalg.norm(local) < radius:
+    if local is not None and sqrt(local @ local) < radius:
         found = _inside(ends, radius)
     else:
         toward = None
@@ -61,7 +63,7 @@ def wrap(
         return None
     length, (a0, b0, a1, b1) = found
     q0, q1 = u * a0 + v * b0, u * a1 + v * b1
-    if type == WrapType.CYLINDER:
+    if type == _CYLINDER:
         before = sqrt((p0[0] - q0[0]) ** 2 + (p0[1] - q0[1]) ** 2)
         after = sqrt((p1[0] - q1[0]) ** 2 + (p1[1] - q1[1]) ** 2)
         slope = (p1[2] - p0[2]) / (before + length + after)
@@ -73,16 +75,16 @@ def wrap(
 
 def _plane(p0: np.ndarray, p1: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns two orthogonal unit vectors that span the plane of both points and the centre."""
-    u = p0 / np.linalg.norm(p0)
-    normal = np.cross(p0, p1)
-    length = np.linalg.norm(normal)
+    u = p0 / sqrt(p0 @ p0)
+    normal = cross_rows(p0, p1)
+    length = sqrt(normal @ normal)
     if length < _MINVAL:
         other = np.ones(3)
         other[int(np.argmax(np.abs(u)))] = 0.0
-        normal = np.cross(u, other)
-        length = np.linalg.norm(normal)
-    v = np.cross(normal / length, u)
-    return u, v / np.linalg.norm(v)
+        normal = cross_rows(u, other)
+        length = sqrt(normal @ normal)
+    v = cross_rows(normal / length, u)
+    return u, v / sqrt(v @ v)
 
 
 def _unit(p: Point) -> tuple[float, float]:

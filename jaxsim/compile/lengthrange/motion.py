@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.compile.vectors import cross_rows
 from jaxsim.enums import JointType
 
 __all__ = ["Motion", "integrate", "move"]
@@ -25,8 +26,8 @@ def _multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _rotate(v: np.ndarray, q: np.ndarray) -> np.ndarray:
-    t = 2 * np.cross(q[..., 1:], v)
-    return v + q[..., :1] * t + np.cross(q[..., 1:], t)
+    t = 2 * cross_rows(q[..., 1:], v)
+    return v + q[..., :1] * t + cross_rows(q[..., 1:], t)
 
 
 def _turn(vector: np.ndarray) -> np.ndarray:
@@ -132,7 +133,7 @@ def _joint(
         turns = _matrix(r).swapaxes(1, 2)
     count = turns.shape[1]
     axes[:, dof : dof + count, :3] = turns
-    axes[:, dof : dof + count, 3:] = np.cross(anchor[:, None], turns)
+    axes[:, dof : dof + count, 3:] = cross_rows(anchor[:, None], turns)
     if type != JointType.FREE:
         p = anchor - _rotate(f["jnt_pos"][j], r)
     return p, r
@@ -177,14 +178,14 @@ def _bias(
 def _cross_motion(v: np.ndarray, m: np.ndarray) -> np.ndarray:
     turn, slide = v[..., :3], v[..., 3:]
     return np.concatenate(
-        [np.cross(turn, m[..., :3]), np.cross(turn, m[..., 3:]) + np.cross(slide, m[..., :3])], -1
+        [cross_rows(turn, m[..., :3]), cross_rows(turn, m[..., 3:]) + cross_rows(slide, m[..., :3])], -1
     )
 
 
 def _cross_force(v: np.ndarray, f: np.ndarray) -> np.ndarray:
     turn, slide = v[..., :3], v[..., 3:]
     return np.concatenate(
-        [np.cross(turn, f[..., :3]) + np.cross(slide, f[..., 3:]), np.cross(turn, f[..., 3:])], -1
+        [cross_rows(turn, f[..., :3]) + cross_rows(slide, f[..., 3:]), cross_rows(turn, f[..., 3:])], -1
     )
 
 

@@ -7,6 +7,7 @@ decays, so that the motion ends at an extreme length, which is measured over the
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from jaxsim.compile.constants.fixed import actuator_armature
 from jaxsim.compile.constants.wrapping import wrap
 from jaxsim.compile.lengthrange.limits import rows, solve
 from jaxsim.compile.lengthrange.motion import Motion, integrate, move
+from jaxsim.compile.vectors import cross_rows
 from jaxsim.enums import BiasType, DisableBit, EqType, GainType, JointType, TrnType, WrapType
 from jaxsim.mjcf import Element
 
@@ -24,7 +26,8 @@ Fields = dict[str, Any]
 
 _MINVAL = 1e-15
 _UNSTABLE = 1e10
-_GEOMS = (WrapType.SPHERE, WrapType.CYLINDER)
+_GEOMS = (int(WrapType.SPHERE), int(WrapType.CYLINDER))
+_PULLEY = int(WrapType.PULLEY)
 
 
 def set_length_ranges(fields: Fields, settings: Any, elements: list[Element]) -> None:
@@ -174,15 +177,15 @@ def _tendon(motion: Motion, qpos: np.ndarray, k: int, worlds: np.ndarray) -> tup
     first, count = f["tendon_adr"][k], f["tendon_num"][k]
     types, ids, prm = f["wrap_type"], f["wrap_objid"], f["wrap_prm"]
     length, jacobian = np.zeros(worlds.size), np.zeros((worlds.size, f["nv"]))
-    if types[first] == WrapType.JOINT:
+    if types[first] == int(WrapType.JOINT):
         for w in range(first, first + count):
             length += prm[w] * qpos[worlds, f["jnt_qposadr"][ids[w]]]
             jacobian[:, f["jnt_dofadr"][ids[w]]] += prm[w]
         return length, jacobian
     divisor, w = 1.0, first
     while w < first + count - 1:
-        if WrapType.PULLEY in (types[w], types[w + 1]):
-            divisor = prm[w] if types[w] == WrapType.PULLEY else divisor
+        if _PULLEY in (types[w], types[w + 1]):
+            divisor = prm[w] if types[w] == _PULLEY else divisor
             w += 1
             continue
         step = 2 if types[w + 1] in _GEOMS else 1
@@ -214,12 +217,12 @@ def _segment(motion: Motion, world: int, w: int, step: int, jacobian: np.ndarray
         if len(points) == 4 and i == 1:
             continue
         difference = points[i + 1] - points[i]
-        norm = float(np.linalg.norm(difference))
+        norm = sqrt(difference @ difference)
         length += norm
         if bodies[i] != bodies[i + 1]:
             direction = difference / norm if norm > _MINVAL else np.eye(3)[0]
             for sign, point, body in ((-1, points[i], bodies[i]), (1, points[i + 1], bodies[i + 1])):
-                wrench = np.concatenate([np.cross(point, direction), direction])
+                wrench = np.concatenate([cross_rows(point, direction), direction])
                 jacobian += sign / divisor * (motion.axes[world] @ wrench) * motion.moves[body]
     return length / divisor
 

@@ -6,6 +6,9 @@ import numpy as np
 
 __all__ = ["cut_quads", "ears"]
 
+_EPS = np.finfo(np.float32).eps
+_HALF = np.float32(0.5)
+
 
 def cut_quads(points: np.ndarray) -> np.ndarray:
     """Returns which quadrangles (n, 4, 3) are cut from the first to the third corner: along the shorter diagonal."""
@@ -20,7 +23,8 @@ def ears(points: np.ndarray) -> list[tuple[int, int, int]]:
     A corner counts as convex if it turns the same way as its first edge turns about the origin. That is wrong for
     some polygons; what is left when no corner counts as convex is dropped, so there may be fewer than n - 2 triangles.
     """
-    flat = points[:, _axes(points)]
+    across, along = _axes(points)
+    x, y = list(points[:, across]), list(points[:, along])
     left = list(range(len(points)))
     result: list[tuple[int, int, int]] = []
     start, tries, before = 0, len(left), len(left)
@@ -31,10 +35,9 @@ def ears(points: np.ndarray) -> list[tuple[int, int, int]]:
             before = tries = count
         else:
             tries -= 1
-        i, j, k = (left[(start + n) % count] for n in range(3))
-        corners = flat[[i, j, k]]
-        others = flat[[left[(start + n) % count] for n in range(3, count)]]
-        if _reflex(corners) or _covers(corners, others):
+        i, j, k, *others = left[start:] + left[:start]
+        triangle = ((x[i], y[i]), (x[j], y[j]), (x[k], y[k]))
+        if _reflex(*triangle) or any(_covers(triangle, x[n], y[n]) for n in others):
             start += 1
             continue
         result.append((i, j, k))
@@ -44,33 +47,34 @@ def ears(points: np.ndarray) -> list[tuple[int, int, int]]:
     return result
 
 
-def _axes(points: np.ndarray) -> list[int]:
+Point = tuple[np.float32, np.float32]
+
+
+def _axes(points: np.ndarray) -> tuple[int, int]:
     """Returns the two coordinates in which the polygon is seen."""
+    edges = np.roll(points, -1, axis=0) - points
     for k in range(len(points)):
-        a, b, c = points[k], points[(k + 1) % len(points)], points[(k + 2) % len(points)]
-        normal = np.abs(np.cross(b - a, c - b))
-        if (normal > np.finfo(np.float32).eps).any():
-            x, y, z = normal
+        (a, b, c), (d, e, f) = edges[k], edges[(k + 1) % len(points)]
+        x, y, z = abs(b * f - c * e), abs(c * d - a * f), abs(a * e - b * d)
+        if max(x, y, z) > _EPS:
             if x > y and x > z:
                 break
-            return [0, 1] if z > x and z > y else [0, 2]
-    return [1, 2]
+            return (0, 1) if z > x and z > y else (0, 2)
+    return (1, 2)
 
 
-def _reflex(corners: np.ndarray) -> bool:
-    (ax, ay), (bx, by), (cx, cy) = corners
-    turn = (bx - ax) * (cy - by) - (by - ay) * (cx - bx)
-    area = (ax * by - ay * bx) * np.float32(0.5)
+def _reflex(a: Point, b: Point, c: Point) -> bool:
+    turn = (b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0])
+    area = (a[0] * b[1] - a[1] * b[0]) * _HALF
     return bool(turn * area < 0)
 
 
-def _covers(corners: np.ndarray, others: np.ndarray) -> bool:
+def _covers(triangle: tuple[Point, Point, Point], x: np.float32, y: np.float32) -> bool:
     """Whether a point lies in a triangle: a ray from it crosses the boundary an odd number of times."""
-    x, y = others.T
-    inside = np.zeros(len(others), bool)
-    for (px, py), (qx, qy) in zip(corners, corners[[2, 0, 1]], strict=True):
-        spans = (py > y) != (qy > y)
-        height = qy - py
-        cut = (qx - px) * (y - py) / (height if height else np.float32(1)) + px
-        inside ^= spans & (x < cut)
-    return bool(inside.any())
+    inside = False
+    qx, qy = triangle[2]
+    for px, py in triangle:
+        if (py > y) != (qy > y) and x < (qx - px) * (y - py) / (qy - py) + px:
+            inside = not inside
+        qx, qy = px, py
+    return inside
