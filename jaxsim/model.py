@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -511,7 +512,9 @@ def _build(cls: type[Any], fields: Mapping[str, Any]) -> Any:
         elif name == "stat":
             values[name] = _build(Statistic, value)
         elif known[name].metadata["kind"] == "leaf":
-            values[name] = jnp.asarray(value, dtype=known[name].metadata["dtype"])
+            dtype = jax.dtypes.canonicalize_dtype(known[name].metadata["dtype"])
+            on_device = isinstance(value, jax.Array)  # else numpy converts, which is faster
+            values[name] = jnp.asarray(value if on_device else np.asarray(value, dtype), dtype)
         else:
             values[name] = value
     return cls(**values)

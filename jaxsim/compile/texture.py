@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from math import pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -174,20 +175,20 @@ def _face(
             first, second = second, first
         even = (np.arange(height)[:, None] < height // 2) == (np.arange(width)[None] < width // 2)
         return np.where(even[..., None], _flat(first, 1), _flat(second, 1))
-    x = np.linspace(-1, 1, width, dtype=np.float32)[None] if width > 1 else np.zeros((1, 1))
-    y = np.linspace(1, -1, height, dtype=np.float32)[:, None] if height > 1 else np.zeros((1, 1))
+    x = np.linspace(-1, 1, width, dtype=np.float32)[None] if width > 1 else np.zeros((1, 1), np.float32)
+    y = np.linspace(1, -1, height, dtype=np.float32)[:, None] if height > 1 else np.zeros((1, 1), np.float32)
     if face == "2d":
         return _blend(second, first, 2 * np.sqrt(x * x + y * y) - 1)
     root = np.sqrt(1 + x * x + y * y)
     if face in ("U", "D"):
-        level = 1 - np.arccos(1 / root) / (0.5 * np.pi)
+        level = 1 - np.arccos(1 / root) / (pi / 2)
         return _blend(first, second, level if face == "U" else -level)
-    return _blend(first, second, np.arcsin(y / root) / (0.5 * np.pi))
+    return _blend(first, second, np.arcsin(y / root) / (pi / 2))
 
 
 def _blend(first: Sequence[float], second: Sequence[float], level: np.ndarray) -> np.ndarray:
     """Mixes two colours by a sigmoid of a level in [-1, 1]."""
-    alpha = np.clip(0.5 + np.sqrt(0.5) * level / np.sqrt(1 + level * level), 0, 1).astype(np.float32)
+    alpha = np.clip(0.5 + sqrt(0.5) * level / np.sqrt(1 + level * level), 0, 1)
     result = np.empty((*alpha.shape, 3), np.uint8)
     for channel, (a, b) in enumerate(zip(first, second, strict=True)):
         result[..., channel] = np.float32(255 * b) + alpha * np.float32(255 * (a - b))
