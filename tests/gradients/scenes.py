@@ -159,7 +159,7 @@ def moving(m: mujoco.MjModel) -> mujoco.MjData:
     d.qvel[m.body("sticking").dofadr[0]] = 0.002
     d.qvel[m.body("slipping").dofadr[0]] = -0.5
     d.act[:] = 0.3
-    d.ctrl[:] = [0.2, 0.3, 0.8, 0.1]
+    d.ctrl[:] = [0.2, 1.5, 0.8, 0.1]
     return d
 
 

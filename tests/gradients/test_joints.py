@@ -70,7 +70,7 @@ def check(found: Jacobians, body: str, tolerance: float, step: int) -> None:
 @pytest.mark.parametrize("step", [FIRST, TENTH])
 def test_moving(body, step):
     # the differences of ten steps carry the rounding of ten solutions
-    stiff = body in ("limited arm", "connected")
+    stiff = body in ("limited arm", "servo", "connected")
     check(jacobians("moving"), body, (3e-6 if step else 3e-7) if stiff else 1e-7, step)
 
 
