@@ -75,6 +75,8 @@ def _given_inertia(spec: Spec, body: Body) -> None:
             body.iquat, body.inertia = principal_axes(full.tolist())
         except ValueError as error:
             raise element.error(str(error), attribute="fullinertia") from None
+    if body.inertial_frame is not None:
+        body.ipos, body.iquat = accumulate(*body.inertial_frame, body.ipos, body.iquat)
 
 
 def _inertia_from_geoms(body: Body) -> None:

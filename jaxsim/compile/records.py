@@ -50,6 +50,7 @@ class Body(Record):
     Attributes:
         explicit: whether the inertia is given by an `inertial` element.
         inertial: that element.
+        inertial_frame: the frame element around it.
         ipos: centre of mass, None while unknown.
         weld: the topmost body that moves with this one.
     """
@@ -62,6 +63,7 @@ class Body(Record):
     cameras: list[Camera] = field(default_factory=list)
     lights: list[Light] = field(default_factory=list)
     inertial: Element | None = None
+    inertial_frame: Frame = None
     explicit: bool = False
     pos: Vec3 = ORIGIN
     quat: Quat = IDENTITY

@@ -128,7 +128,7 @@ def _add(tree: Tree, body: Body, element: Element, frame: Frame) -> None:
     if tag == "inertial":
         if body.inertial is not None:
             raise element.error("a body has one inertial at most")
-        body.inertial, body.explicit = element, True
+        body.inertial, body.inertial_frame, body.explicit = element, frame, True
     elif tag == "freejoint":
         values = Resolved(Element(schema()["joint"]), [])
         _append(tree, body.joints, Joint, body, element, values, frame)

@@ -147,6 +147,18 @@ def test_frames_carry_pose_and_class():
     )
 
 
+@pytest.mark.parametrize(
+    "form", ['diaginertia="1 1.2 1.3" euler="5 6 7"', 'fullinertia="1 1.2 1.3 .1 .2 .3"']
+)
+def test_frames_carry_inertial_frames(form):
+    inertial = f'<inertial pos=".1 .2 .3" mass="1" {form}/>'
+    check(
+        body(
+            f'<frame pos="1 2 3" euler="10 20 30"><joint/><frame axisangle="1 0 0 40">{inertial}</frame></frame>'
+        )
+    )
+
+
 @pytest.mark.parametrize("mode", ["fixed", "track", "trackcom", "targetbody", "targetbodycom"])
 def test_cameras_and_lights(mode):
     target = 'target="t"' if "target" in mode else ""
