@@ -14,8 +14,9 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.math.linear import linear
+from jaxsim.math.stage import stage
 
-__all__ = ["add_rows", "components", "concat", "mask_product", "split", "stack", "take"]
+__all__ = ["add_rows", "components", "concat", "mask_product", "split", "stack", "sum_rows", "take"]
 
 _FUSED = 8
 """Most operands of a concatenation into which XLA for CPU fuses what computes them."""
@@ -120,6 +121,33 @@ def mask_product(mask: np.ndarray, x: Array) -> Array:
         return jnp.zeros((m, *x.shape[1:]), x.dtype)
     flat = lax.dot(jnp.asarray(mask, x.dtype), x.reshape(n, -1), precision=lax.Precision.HIGHEST)
     return flat.reshape(m, *x.shape[1:])
+
+
+def sum_rows(x: Array) -> Array:
+    """Sum over the first axis of (n, ..., W), written out.
+
+    XLA for CPU neither vectorises a reduction over another axis than the last nor fuses one with what it sums. Here the
+    first `_FUSED` terms of each sum are fused, which leaves few rows to read again: half the time at 180 rows.
+    """
+    n = x.shape[0]
+    size = -(-n // _FUSED)
+    if x.shape[-1] == 1 or n < 2 * _FUSED:
+        return jnp.sum(x, axis=0) if x.shape[-1] == 1 or n == 0 else _added(x)
+    whole = n // size * size
+    total = x[:size]
+    for i in range(size, whole, size):
+        total = total + x[i : i + size]
+    return _rest(total if whole == n else jnp.concatenate([total, x[whole:]]))
+
+
+def _added(x: Array) -> Array:
+    total = x[0]
+    for i in range(1, x.shape[0]):
+        total = total + x[i]
+    return total
+
+
+_rest = stage(_added)
 
 
 def stack(parts: Sequence[Array]) -> Array:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.math.rows import concat, take
+from jaxsim.math.rows import concat, sum_rows, take
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, record
 from jaxsim.solver import cone
@@ -65,7 +65,7 @@ def cost(problem: Problem, smooth: Array, x: Array, inertial: Array, r: RowValue
     """
     parts = [0.5 * (inertial - problem.force) * (x - smooth), cone.scalar_cost(problem.rows, r.scalar)]
     parts += [cone.cone_cost(group, v) for group, v in zip(problem.rows.elliptic, r.elliptic, strict=True)]
-    return functools.reduce(jnp.add, [jnp.sum(part, axis=0) for part in parts])
+    return functools.reduce(jnp.add, [sum_rows(part) for part in parts])
 
 
 def push(rows: Rows, r: RowValues, like: Array) -> Array:

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.math.rows import sum_rows
 from jaxsim.math.stage import stage
 from jaxsim.solver import cone
 from jaxsim.solver.stack import Rows, RowValues
@@ -36,8 +37,8 @@ def slope_function(
     Returns:
       A function of the step `(W,)`.
     """
-    first_0 = jnp.sum(balance * p, axis=0)
-    second_0 = jnp.sum(inertial_p * p, axis=0)
+    first_0 = sum_rows(balance * p)
+    second_0 = sum_rows(inertial_p * p)
 
     return lambda t: _slope(rows, first_0, second_0, r, row_p, t)
 
@@ -49,8 +50,8 @@ def _slope(
     first = first + t * second
     at = r.scalar + t * row_p.scalar
     f, c = cone.scalar_force(rows, at), cone.scalar_curvature(rows, at)
-    first = first - jnp.sum(f * row_p.scalar, axis=0)
-    second = second + jnp.sum(c * row_p.scalar * row_p.scalar, axis=0)
+    first = first - sum_rows(f * row_p.scalar)
+    second = second + sum_rows(c * row_p.scalar * row_p.scalar)
     for group, a, b in zip(rows.elliptic, r.elliptic, row_p.elliptic, strict=True):
         force, change = jax.jvp(functools.partial(cone.cone_force, group), (a + t * b,), (b,))
         first = first - jnp.sum(force * b, axis=(0, 1))

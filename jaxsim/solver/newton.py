@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.math.rows import sum_rows
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
@@ -153,11 +154,11 @@ def _iterate(
     g = state.inertial - problem.force - state.push
     H = hessian(layout, problem, state.r)
     p = -linalg.solve_tree(layout.hessian, H, g)
-    decrement = -0.5 * jnp.sum(g * p, axis=0)
+    decrement = -0.5 * sum_rows(g * p)
     round_off = float(jnp.finfo(p.dtype).eps) * cost(problem, smooth, state.x, state.inertial, state.r)
     near = decrement <= jnp.maximum(limits.decrement, round_off)
     inertial_p, row_p = multiply(M, p), product(rows, p)
-    enough = limits.slope * jnp.sqrt(jnp.sum(p * p, axis=0))
+    enough = limits.slope * jnp.sqrt(sum_rows(p * p))
     enough = jnp.maximum(enough, _SEARCH_RELATIVE * 2 * decrement)
     enough = jnp.where(near | state.done, jnp.inf, enough)
     slope = slope_function(rows, state.inertial - problem.force, inertial_p, p, state.r, row_p)

@@ -7,7 +7,7 @@ from jax import Array, lax
 
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit
-from jaxsim.math.rows import concat
+from jaxsim.math.rows import concat, sum_rows
 from jaxsim.model import Model
 from jaxsim.results import Warning
 from jaxsim.solver.adjoint import Optimum, evaluate, optimum
@@ -77,4 +77,4 @@ def _statistics(model: Model, problem: Problem, solution: Solution, warning: Arr
 
 
 def _norm(x: Array) -> Array:
-    return jnp.sqrt(jnp.sum(x * x, axis=0))
+    return jnp.sqrt(sum_rows(x * x))
