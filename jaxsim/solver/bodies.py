@@ -25,7 +25,7 @@ from jaxsim.pytree import Record, Static, leaf, record, static
 from jaxsim.solver.jacobian import Curvature, contract, weighted
 from jaxsim.solver.linalg import TreeStructure
 
-__all__ = ["BodyJacobian", "Sides", "body_jacobian", "sides"]
+__all__ = ["BodyJacobian", "Sides", "sides"]
 
 _TERMS = 32
 """Products summed in one kernel: more take longer to compile than they save in memory traffic."""
@@ -152,12 +152,22 @@ class BodyJacobian(Record):
         "m dim 6", "signed wrench of each side's rows, torque first, about its tree's centre of mass"
     )
     cdof: Array = leaf("nv 6", "motion axes")
-    entries: tuple[Array, ...] = leaf("", "entries of J by batch, (G, k, dim, p, W)")
+    entries: tuple[Array, ...] | None = leaf(
+        "", "entries of J by batch, (G, k, dim, p, W); None: formed when needed"
+    )
 
     @property
     def sides(self) -> Sides:
         """The static description."""
         return _sides(self.model, self.body1, self.body2)
+
+    def formed(self) -> BodyJacobian:
+        """With the entries, for several Hessians."""
+        known = {"model": self.model, "body1": self.body1, "body2": self.body2}
+        batches = range(len(self.sides.batches))
+        return self.replace(
+            entries=tuple(_entries(self.wrench, self.cdof, batch=b, **known) for b in batches)
+        )
 
     def product(self, x: Array) -> Array:
         """J x, `(n, dim, W)`."""
@@ -169,24 +179,13 @@ class BodyJacobian(Record):
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`."""
-        s = self.sides
+        entries = self.entries if self.entries is not None else self.formed().entries
         blocks = []
-        for batch, J in zip(s.batches, self.entries, strict=True):
+        for batch, J in zip(self.sides.batches, entries, strict=True):
             curvature = [[None if c is None else _pick(c, batch.contacts) for c in row] for row in C]
-            CJ = weighted(curvature, J)
-            blocks.append(_squares(J, CJ, rows=tuple(batch.rows.tolist())))
+            blocks.append(_products(weighted(curvature, _some_columns(J, batch.rows)), J))
         index = _entry_index(structure, self.model, self.body1, self.body2)
         return take(concat([*blocks, jnp.zeros((1, blocks[0].shape[-1]), blocks[0].dtype)]), index)
-
-
-def body_jacobian(
-    static: Static, body1: np.ndarray, body2: np.ndarray, wrench: Array, cdof: Array
-) -> BodyJacobian:
-    """The Jacobian of contacts between two lists of bodies, from the fields of BodyJacobian."""
-    known = {"model": static, "body1": tuple(body1.tolist()), "body2": tuple(body2.tolist())}
-    n_batches = len(_sides(static, known["body1"], known["body2"]).batches)
-    entries = tuple(_entries(wrench, cdof, batch=b, **known) for b in range(n_batches))
-    return BodyJacobian(wrench=wrench, cdof=cdof, entries=entries, **known)
 
 
 @stage
@@ -233,24 +232,26 @@ def _entries(
     return jnp.asarray(total)
 
 
-def _squares(J: Array, CJ: Array, *, rows: tuple[int, ...]) -> Array:
-    """Blocks of `J^T C J`, flattened, for some of the columns of J `(G, k, dim, p, W)`."""
-    G, k, dim, p, _ = J.shape
-    J, CJ = (x.reshape(G, k * dim, p, -1) for x in (J, CJ))
+def _some_columns(J: Array, rows: np.ndarray) -> Array:
+    """Columns of J `(G, k, dim, p, W)`."""
+    tail = len(rows) and np.array_equal(rows, np.arange(rows[0], J.shape[3]))
+    return J[:, :, :, int(rows[0]) :] if tail else J[:, :, :, rows.astype(np.int32)]
+
+
+def _products(CJ: Array, J: Array) -> Array:
+    """Blocks of `J^T C J`, flattened, from rows of `C J (G, k, dim, s, W)` and columns of `J (G, k, dim, p, W)`."""
+    CJ, J = (x.reshape(x.shape[0], -1, *x.shape[3:]) for x in (CJ, J))
     total: Array | None = None
-    for start in range(0, k * dim, _TERMS):
-        part = slice(start, start + _TERMS)
-        total = _partial_squares(J[:, part], CJ[:, part], total, rows=rows)
+    for start in range(0, J.shape[1], _TERMS):
+        total = _partial_products(CJ, J, total, start=start)
     assert total is not None
     return total.reshape(-1, total.shape[-1])
 
 
 @stage
-def _partial_squares(J: Array, CJ: Array, total: Array | None, *, rows: tuple[int, ...]) -> Array:
-    tail = rows == tuple(range(J.shape[2] - len(rows), J.shape[2]))
-    of_rows = J[:, :, rows[0] :] if tail else J[:, :, np.array(rows)]
-    for i in range(J.shape[1]):
-        term = of_rows[:, i, :, None] * CJ[:, i, None]
+def _partial_products(CJ: Array, J: Array, total: Array | None, *, start: int) -> Array:
+    for i in range(start, min(start + _TERMS, J.shape[1])):
+        term = CJ[:, i, :, None] * J[:, i, None]
         total = term if total is None else total + term
     assert total is not None
     return total

@@ -18,7 +18,7 @@ from jaxsim.math.rows import concat, take
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.pipeline.topology import tree
-from jaxsim.solver.bodies import BodyJacobian, body_jacobian, sides
+from jaxsim.solver.bodies import BodyJacobian, sides
 from jaxsim.solver.impedance import (
     MAX_IMPEDANCE,
     MIN_IMPEDANCE,
@@ -118,8 +118,13 @@ def _between_known(model: Model, data: Data, contact: Contact, group: ContactGro
     found = sides(model.static, group.body1, group.body2)
     arm = take(contact.pos, found.contact) - take(data.subtree_com, model.body_rootid[found.body])
     frame = take(contact.frame, found.contact) * jnp.asarray(found.sign, arm.dtype)[:, None, None, None]
-    return body_jacobian(
-        model.static, group.body1, group.body2, _wrenches(arm, frame, dim=group.dim), data.cdof
+    return BodyJacobian(
+        model=model.static,
+        body1=tuple(group.body1.tolist()),
+        body2=tuple(group.body2.tolist()),
+        wrench=_wrenches(arm, frame, dim=group.dim),
+        cdof=data.cdof,
+        entries=None,
     )
 
 

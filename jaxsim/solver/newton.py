@@ -125,6 +125,7 @@ def minimise(
 def finish(layout: RowLayout, limits: Limits, problem: Problem, smooth: Array, state: Solution) -> Solution:
     """Iterates until all worlds are done."""
     M = full_inertia(layout, problem.M)
+    problem = problem.replace(rows=problem.rows.formed())
     step = functools.partial(_iterate, layout, limits, problem, M, smooth)
     return lax.while_loop(lambda s: ~jnp.all(s.done), step, state)
 

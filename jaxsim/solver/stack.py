@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -67,6 +68,14 @@ class Rows(Record):
     low: Array = leaf("k", "their least force")
     high: Array = leaf("k", "their greatest force")
     elliptic: tuple[Elliptic, ...] = leaf("", "contacts with elliptic cones")
+
+    def formed(self) -> Rows:
+        """With all entries of Jacobians that are formed only for the Hessian."""
+        return jax.tree.map(
+            lambda J: J.formed() if isinstance(J, BodyJacobian) else J,
+            self,
+            is_leaf=lambda x: isinstance(x, BodyJacobian),
+        )
 
 
 class RowValues(NamedTuple):
