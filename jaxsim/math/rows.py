@@ -16,7 +16,17 @@ from jax import Array, lax
 from jaxsim.math.linear import linear
 from jaxsim.math.stage import stage
 
-__all__ = ["add_rows", "components", "concat", "mask_product", "split", "stack", "sum_rows", "take"]
+__all__ = [
+    "add_rows",
+    "components",
+    "concat",
+    "contract",
+    "mask_product",
+    "split",
+    "stack",
+    "sum_rows",
+    "take",
+]
 
 _FUSED = 8
 """Most operands of a concatenation into which XLA for CPU fuses what computes them."""
@@ -121,6 +131,14 @@ def mask_product(mask: np.ndarray, x: Array) -> Array:
         return jnp.zeros((m, *x.shape[1:]), x.dtype)
     flat = lax.dot(jnp.asarray(mask, x.dtype), x.reshape(n, -1), precision=lax.Precision.HIGHEST)
     return flat.reshape(m, *x.shape[1:])
+
+
+def contract(a: Array, b: Array) -> Array:
+    """Sum over the first axes of `a (n, ..., W)` and `b (n, ..., W)`, as one elementwise kernel."""
+    total = a[0] * b[0]
+    for i in range(1, a.shape[0]):
+        total = total + a[i] * b[i]
+    return total
 
 
 def sum_rows(x: Array) -> Array:

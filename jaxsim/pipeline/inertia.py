@@ -21,6 +21,7 @@ from jaxsim.math.vector import scale
 from jaxsim.model import Model
 from jaxsim.pipeline.topology import m_entries, tree
 from jaxsim.pytree import Static
+from jaxsim.solver import linalg
 
 __all__ = ["added_by_actuators", "com_pos", "crb", "joint_inertia", "root_offset", "tendon_inertia"]
 
@@ -133,7 +134,7 @@ def _momenta(composite: Array, cdof: Array, *, static: Static) -> Array:
 @stage
 def _entries(cdof: Array, momentum: Array, armature: Array, *, static: Static) -> Array:
     rows, cols = m_entries(static)
-    entries = spatial.dot(take(cdof, cols), take(momentum, rows))
+    entries = linalg.dot_tree(linalg.tree_structure(static.dof_parentid), cdof, momentum)
     return entries + add_rows(armature, np.flatnonzero(rows == cols), len(rows))
 
 

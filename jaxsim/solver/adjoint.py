@@ -14,7 +14,7 @@ import jax
 from jax import Array
 
 from jaxsim.solver import linalg
-from jaxsim.solver.assembly import Problem, forces, full_inertia, hessian, multiply
+from jaxsim.solver.assembly import Problem, forces, hessian
 from jaxsim.solver.layout import RowLayout
 from jaxsim.solver.stack import RowValues, residuals, transpose
 
@@ -58,7 +58,7 @@ def _optimum_jvp(
     x = found.x
 
     def imbalance(problem: Problem) -> Array:
-        return multiply(full_inertia(layout, problem.M), x) - problem.force - evaluate(problem, x).push
+        return linalg.mul_tree(layout.inertia, problem.M, x) - problem.force - evaluate(problem, x).push
 
     _, change = jax.jvp(imbalance, (problem,), (dproblem,))
     H = hessian(layout, problem, residuals(problem.rows, x))

@@ -8,19 +8,16 @@ from __future__ import annotations
 import functools
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
-from jaxsim.math.rows import concat, sum_rows, take
+from jaxsim.math.rows import concat, contract, sum_rows, take
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, record
-from jaxsim.solver import cone
-from jaxsim.solver.jacobian import contract
+from jaxsim.solver import cone, linalg
 from jaxsim.solver.layout import RowLayout
-from jaxsim.solver.linalg import TreeStructure
 from jaxsim.solver.stack import Rows, RowValues, gram, transpose
 
-__all__ = ["Problem", "cost", "forces", "full_inertia", "hessian", "multiply", "push"]
+__all__ = ["Problem", "cost", "forces", "hessian", "multiply", "push"]
 
 
 @record
@@ -30,14 +27,6 @@ class Problem(Record):
     M: Array = leaf("nM", "joint-space inertia, entries of the kinematic tree")
     force: Array = leaf("nv", "smooth force, N and N m")
     rows: Rows = leaf("", "constraint rows")
-
-
-def full_inertia(layout: RowLayout, M: Array) -> Array:
-    """The symmetric matrix `(nv, nv, W)` of M's entries."""
-    n = layout.inertia.n
-    return stage(_picked)(M, place=tuple(_places(layout.inertia).reshape(-1).tolist())).reshape(
-        n, n, M.shape[-1]
-    )
 
 
 @stage
@@ -85,16 +74,5 @@ def _embedded(layout: RowLayout, M: Array) -> Array:
     """M's entries in the structure of the Hessian."""
     if layout.hessian == layout.inertia:
         return M
-    return _picked(M, place=tuple(_places(layout.inertia)[layout.hessian.rows, layout.hessian.cols].tolist()))
-
-
-def _places(structure: TreeStructure) -> np.ndarray:
-    """Where each element of the matrix is among the stored entries, `(n, n)`; one past their end: nowhere."""
-    place = np.full((structure.n, structure.n), structure.size)
-    place[structure.rows, structure.cols] = np.arange(structure.size)
-    return np.minimum(place, place.T)
-
-
-def _picked(M: Array, *, place: tuple[int, ...]) -> Array:
-    """Entries at some places, zero where there is none."""
-    return take(concat([M, jnp.zeros((1, M.shape[-1]), M.dtype)]), np.array(place))
+    places = linalg.places_of(layout.inertia)[layout.hessian.rows, layout.hessian.cols]
+    return take(concat([M, jnp.zeros((1, M.shape[-1]), M.dtype)]), places)

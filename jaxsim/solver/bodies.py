@@ -18,11 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.math.rows import add_rows, concat, mask_product, take
+from jaxsim.math.rows import add_rows, concat, contract, mask_product, take
 from jaxsim.math.stage import stage
 from jaxsim.pipeline.topology import tree
 from jaxsim.pytree import Record, Static, leaf, record, static
-from jaxsim.solver.jacobian import Curvature, contract, weighted
+from jaxsim.solver.jacobian import Curvature, weighted
 from jaxsim.solver.linalg import TreeStructure
 
 __all__ = ["BodyJacobian", "Sides", "sides"]
@@ -163,11 +163,12 @@ class BodyJacobian(Record):
 
     def formed(self) -> BodyJacobian:
         """With the entries, for several Hessians."""
+        return self.replace(entries=self._entries())
+
+    def _entries(self) -> tuple[Array, ...]:
         known = {"model": self.model, "body1": self.body1, "body2": self.body2}
         batches = range(len(self.sides.batches))
-        return self.replace(
-            entries=tuple(_entries(self.wrench, self.cdof, batch=b, **known) for b in batches)
-        )
+        return tuple(_entries(self.wrench, self.cdof, batch=b, **known) for b in batches)
 
     def product(self, x: Array) -> Array:
         """J x, `(n, dim, W)`."""
@@ -179,7 +180,7 @@ class BodyJacobian(Record):
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`."""
-        entries = self.entries if self.entries is not None else self.formed().entries
+        entries = self._entries() if self.entries is None else self.entries
         blocks = []
         for batch, J in zip(self.sides.batches, entries, strict=True):
             curvature = [[None if c is None else _pick(c, batch.contacts) for c in row] for row in C]

@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.math.rows import add_rows, take
+from jaxsim.math.rows import add_rows, contract, take
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, record, static
 from jaxsim.solver.linalg import TreeStructure
 
-__all__ = ["Curvature", "DenseJacobian", "DofJacobian", "contract", "weighted"]
+__all__ = ["Curvature", "DenseJacobian", "DofJacobian", "weighted"]
 
 Curvature = list[list[Array | None]]
 """Second derivatives of the cost by a contact's base rows, `dim x dim` arrays `(n, W)`; None: zero."""
@@ -89,11 +89,3 @@ def weighted(C: Curvature, J: Array) -> Array:
         terms = [c[..., None, :] * J[..., j, :, :] for j, c in enumerate(row) if c is not None]
         rows.append(functools.reduce(jnp.add, terms))
     return jnp.stack(rows, axis=-3)
-
-
-def contract(a: Array, b: Array) -> Array:
-    """Sum over the first axes of `a (n, ..., W)` and `b (n, ..., W)`, as one elementwise kernel."""
-    total = a[0] * b[0]
-    for i in range(1, a.shape[0]):
-        total = total + a[i] * b[i]
-    return total

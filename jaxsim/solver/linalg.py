@@ -17,17 +17,19 @@ first, takes over. CPU time of one world, and of compiling: n = 40, blocks 1.4 u
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.math.rows import concat, take
+from jaxsim.math.linear import bilinear
+from jaxsim.math.rows import concat, contract, take
 from jaxsim.math.stage import stage
+from jaxsim.math.vector import dot
 
-__all__ = ["TreeStructure", "mul_tree", "solve_tree", "tree_structure"]
+__all__ = ["TreeStructure", "dot_tree", "full", "mul_tree", "places_of", "solve_tree", "tree_structure"]
 
 BLOCK = 2
 """Most rows eliminated together; the elimination inverts such a block in closed form."""
@@ -89,33 +91,61 @@ def tree_structure(dof_parentid: Any) -> TreeStructure:
     return _structure(tuple(int(p) for p in dof_parentid))
 
 
+@stage
+def full(A: Array, *, structure: TreeStructure, lower: bool = False) -> Array:
+    """The matrix (n, n, W) of stored entries (nnz, W): symmetric, or zero above the diagonal."""
+    entries = concat([A, jnp.zeros((1, A.shape[-1]), A.dtype)])
+    places = places_of(structure)
+    if lower:
+        places = np.where(np.tri(structure.n, dtype=bool), places, structure.size)
+    return take(entries, places.reshape(-1)).reshape(*places.shape, A.shape[-1])
+
+
+def places_of(structure: TreeStructure) -> np.ndarray:
+    """Where each element of the matrix is among the stored entries, (n, n); one past their end: nowhere."""
+    places = np.full((structure.n, structure.n), structure.size)
+    places[structure.rows, structure.cols] = np.arange(structure.size)
+    return np.minimum(places, places.T)
+
+
 def mul_tree(structure: TreeStructure, M: Array, x: Array) -> Array:
     """M x for the stored entries M (nnz, W) and x (n, W)."""
-    if structure.n == 0:
-        return x
-    entries, partners, there = _neighbours(structure)
-    total: Any = 0
-    for k in range(entries.shape[1]):
-        term = take(M, entries[:, k]) * take(x, partners[:, k])
-        total = total + (term if there[:, k].all() else jnp.where(there[:, k, None], term, 0))
-    return total
+    return _product(structure)(M, x) if structure.n else x
 
 
 @functools.lru_cache(maxsize=256)
-def _neighbours(structure: TreeStructure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each row its stored entries, their columns, and whether there is a k-th, each (n, most)."""
-    found: list[list[tuple[int, int]]] = [[] for _ in range(structure.n)]
-    for e, (i, j) in enumerate(zip(structure.rows.tolist(), structure.cols.tolist(), strict=True)):
-        found[i].append((e, j))
-        if i != j:
-            found[j].append((e, i))
-    most = max(len(f) for f in found)
-    entries, partners = np.zeros((2, structure.n, most), int)
-    there = np.zeros((structure.n, most), bool)
-    for i, f in enumerate(found):
-        entries[i, : len(f)], partners[i, : len(f)] = zip(*f, strict=True)
-        there[i, : len(f)] = True
-    return entries, partners, there
+def _product(structure: TreeStructure) -> Callable[[Array, Array], Array]:
+    off_diagonal = (structure.rows != structure.cols)[:, None]
+
+    def by_entry(ct: Array, x: Array) -> Array:
+        """The derivative of `ct . M x` by the entries."""
+        one = take(ct, structure.rows) * take(x, structure.cols)
+        return one + jnp.where(off_diagonal, take(ct, structure.cols) * take(x, structure.rows), 0)
+
+    return bilinear(
+        "mul_tree",
+        lambda M, x: contract(full(M, structure=structure), x[:, None]),
+        by_entry,
+        lambda ct, M: mul_tree(structure, M, ct),
+    )
+
+
+def dot_tree(structure: TreeStructure, a: Array, b: Array) -> Array:
+    """Stored entries (nnz, W) of the matrix of inner products `b_i . a_j`, for a and b (n, k, W)."""
+    return _dots(structure)(a, b)
+
+
+@functools.lru_cache(maxsize=256)
+def _dots(structure: TreeStructure) -> Callable[[Array, Array], Array]:
+    def lower(ct: Array) -> Array:
+        return full(ct, structure=structure, lower=True)[:, :, None]
+
+    return bilinear(
+        "dot_tree",
+        lambda a, b: dot(take(a, structure.cols), take(b, structure.rows)),
+        lambda ct, b: contract(lower(ct), b[:, None]),
+        lambda ct, a: contract(jnp.moveaxis(lower(ct), 1, 0), a[:, None]),
+    )
 
 
 class _Block(NamedTuple):
@@ -194,12 +224,8 @@ def _large(structure: TreeStructure) -> bool:
 
 def _factorise(structure: TreeStructure, A: Array, b: Array) -> Array:
     """Solves by a Cholesky factorisation of the full matrix."""
-    n = structure.n
-    index = np.full((n, n), structure.size)
-    index[structure.rows, structure.cols] = index[structure.cols, structure.rows] = np.arange(structure.size)
-    entries = concat([A, jnp.zeros((1, A.shape[-1]), A.dtype)])
-    full = take(_widen(entries, b.shape[-1]), index.reshape(-1)).reshape(n, n, -1)
-    L = lax.linalg.cholesky(jnp.moveaxis(full, -1, 0), symmetrize_input=False)
+    matrix = full(_widen(A, b.shape[-1]), structure=structure)
+    L = lax.linalg.cholesky(jnp.moveaxis(matrix, -1, 0), symmetrize_input=False)
     y = lax.linalg.triangular_solve(L, b.T[..., None], left_side=True, lower=True)
     return lax.linalg.triangular_solve(L, y, left_side=True, lower=True, transpose_a=True)[..., 0].T
 

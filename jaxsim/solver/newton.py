@@ -24,7 +24,7 @@ from jaxsim.math.rows import sum_rows
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
-from jaxsim.solver.assembly import Problem, cost, full_inertia, hessian, multiply, push
+from jaxsim.solver.assembly import Problem, cost, hessian, multiply, push
 from jaxsim.solver.layout import RowLayout
 from jaxsim.solver.linesearch import search, slope_function
 from jaxsim.solver.stack import Rows, RowValues, product, residuals
@@ -102,12 +102,12 @@ def minimise(
         iterations=option.iterations,
         evaluations=option.ls_iterations,
     )
-    state = start(problem, full_inertia(layout, problem.M), smooth, guess)
+    state = start(problem, linalg.full(problem.M, structure=layout.inertia), smooth, guess)
     state = state._replace(done=state.done | (option.iterations <= 0))
     width = state.done.shape[0]
     if width < _WIDE:
         return finish(layout, limits, problem, smooth, state)
-    state = _iterate(layout, limits, problem, full_inertia(layout, problem.M), smooth, state)
+    state = _iterate(layout, limits, problem, linalg.full(problem.M, structure=layout.inertia), smooth, state)
     narrow = width // _NARROWER
 
     def some(state: Solution) -> Solution:
@@ -124,7 +124,7 @@ def minimise(
 
 def finish(layout: RowLayout, limits: Limits, problem: Problem, smooth: Array, state: Solution) -> Solution:
     """Iterates until all worlds are done."""
-    M = full_inertia(layout, problem.M)
+    M = linalg.full(problem.M, structure=layout.inertia)
     problem = problem.replace(rows=problem.rows.formed())
     step = functools.partial(_iterate, layout, limits, problem, M, smooth)
     return lax.while_loop(lambda s: ~jnp.all(s.done), step, state)

@@ -10,7 +10,7 @@ import pytest
 
 from jaxsim.solver import linalg
 from jaxsim.solver.adjoint import Optimum, evaluate, optimum
-from jaxsim.solver.assembly import Problem, full_inertia, multiply
+from jaxsim.solver.assembly import Problem
 from jaxsim.solver.jacobian import DenseJacobian
 from jaxsim.solver.layout import RowLayout
 from jaxsim.solver.newton import Limits, finish, start
@@ -84,7 +84,11 @@ def solved(problem: Problem) -> Optimum:
     fixed = jax.lax.stop_gradient(problem)
     smooth = linalg.solve_tree(layout().inertia, fixed.M, fixed.force)
     state = finish(
-        layout(), LIMITS, fixed, smooth, start(fixed, full_inertia(layout(), fixed.M), smooth, None)
+        layout(),
+        LIMITS,
+        fixed,
+        smooth,
+        start(fixed, linalg.full(fixed.M, structure=layout().inertia), smooth, None),
     )
     return optimum(layout(), problem, evaluate(fixed, jax.lax.stop_gradient(state.x)))
 
@@ -107,7 +111,7 @@ def moved(problem: Problem, direction: Problem, t: float) -> Problem:
 def test_optimum_is_stationary(seed):
     problem = random_problem(seed)
     found = solved(problem)
-    imbalance = multiply(full_inertia(layout(), problem.M), found.x) - problem.force - found.push
+    imbalance = linalg.mul_tree(layout().inertia, problem.M, found.x) - problem.force - found.push
     assert np.abs(imbalance).max() < 1e-10
 
 
