@@ -60,5 +60,42 @@ def test_what_does_not_settle_is_refused():
     free = ARM.replace('range="-60 50"', "")
     with pytest.raises(MjcfError, match="settle"):
         load_model(model('<muscle joint="s"/>', body=free))
-    with pytest.raises(MjcfError, match="weld"):
-        load_model(model('<muscle joint="s"/>', extra='<equality><weld site1="a" site2="b"/></equality>'))
+
+
+HELD = (
+    ARM.replace("<body>", '<body name="x">', 1).replace('<body pos=".5', '<body name="y" pos=".5', 1)
+    + """<body name="p" pos=".61 .05 0"><joint axis="1 0 0" type="slide" range="-2 2"/>
+      <joint axis="0 1 0" type="slide" range="-2 2"/><joint axis="0 0 1" range="-170 170"/><geom size=".05"/>
+      <site name="c"/></body>"""
+)
+
+
+@pytest.mark.parametrize(
+    "equality",
+    [
+        '<weld body1="x" body2="y"/>',
+        '<weld body1="y" body2="p" torquescale=".4"/>',
+        '<weld site1="b" site2="c"/>',
+        '<connect body1="y" body2="p" anchor=".4 .3 0"/>',
+        '<connect site1="b" site2="c"/>',
+    ],
+)
+def test_connects_and_welds(equality):
+    check(model('<muscle tendon="t"/>', extra=f"<equality>{equality}</equality>", body=HELD))
+
+
+@pytest.mark.parametrize(
+    "actuator",
+    [
+        '<general site="b" refsite="o" gear=".3 .2 0 0 0 .1"/>',
+        '<motor site="b" refsite="a" gear="0 0 0 0 0 1"/>',
+        '<motor cranksite="a" slidersite="o" cranklength=".6"/>',
+    ],
+)
+def test_transmissions_of_sites(actuator):
+    check(model(actuator, SHORT + ' mode="all"'))
+
+
+def test_lengths_that_do_not_change_are_refused():
+    with pytest.raises(MjcfError, match="does not change"):
+        load_model(model('<motor site="b"/>', SHORT + ' mode="all"'))

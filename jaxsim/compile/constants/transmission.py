@@ -11,7 +11,7 @@ from jaxsim.compile.frames import Quat, conjugate, multiply, rotate, unit_quat
 from jaxsim.compile.vectors import cross_rows
 from jaxsim.enums import JointType, TrnType
 
-__all__ = ["transmissions"]
+__all__ = ["transmission", "transmissions"]
 
 
 def transmissions(
@@ -21,25 +21,34 @@ def transmissions(
     f = pose.fields
     lengths, moments = np.zeros(f["nout"]), np.zeros((f["nout"], f["nv"]))
     for i in range(f["nactuator"]):
-        out, type = f["actuator_outadr"][i], f["actuator_trntype"][i]
-        first, second = f["actuator_trnid"][i].tolist()
-        gear = f["actuator_gear"][out]
-        if type in (TrnType.JOINT, TrnType.JOINTINPARENT):
-            lengths[out] = _joint(pose, first, gear, type == TrnType.JOINTINPARENT, moments[out])
-        elif type == TrnType.TENDON:
-            lengths[out], moments[out] = ten_length[first] * gear[0], ten_jacobian[first] * gear[0]
-        elif type == TrnType.SLIDERCRANK:
-            lengths[out], moments[out] = _slider_crank(pose, first, second, f["actuator_cranklength"][i])
-            lengths[out] *= gear[0]
-            moments[out] *= gear[0]
-        elif type == TrnType.SITE:
-            if second < 0:
-                moments[out] = _site(pose, first, gear)
-            else:
-                lengths[out], moments[out] = _site_to_site(pose, first, second, gear)
-        elif type == TrnType.SO3:
-            _orientation(pose, first, second, lengths[out : out + 3], moments[out : out + 3])
+        if f["actuator_trntype"][i] == TrnType.TENDON:
+            out, target = f["actuator_outadr"][i], f["actuator_trnid"][i, 0]
+            gear = f["actuator_gear"][out, 0]
+            lengths[out], moments[out] = ten_length[target] * gear, ten_jacobian[target] * gear
+        else:
+            transmission(pose, i, lengths, moments)
     return lengths, moments
+
+
+def transmission(pose: Pose, i: int, lengths: np.ndarray, moments: np.ndarray) -> None:
+    """Writes lengths (nout,) and moments (nout, nv) of an actuator that does not act on a tendon."""
+    f = pose.fields
+    out, type = f["actuator_outadr"][i], f["actuator_trntype"][i]
+    first, second = f["actuator_trnid"][i].tolist()
+    gear = f["actuator_gear"][out]
+    if type in (TrnType.JOINT, TrnType.JOINTINPARENT):
+        lengths[out] = _joint(pose, first, gear, type == TrnType.JOINTINPARENT, moments[out])
+    elif type == TrnType.SLIDERCRANK:
+        lengths[out], moments[out] = _slider_crank(pose, first, second, f["actuator_cranklength"][i])
+        lengths[out] *= gear[0]
+        moments[out] *= gear[0]
+    elif type == TrnType.SITE:
+        if second < 0:
+            moments[out] = _site(pose, first, gear)
+        else:
+            lengths[out], moments[out] = _site_to_site(pose, first, second, gear)
+    elif type == TrnType.SO3:
+        _orientation(pose, first, second, lengths[out : out + 3], moments[out : out + 3])
 
 
 def _joint(pose: Pose, joint: int, gear: np.ndarray, in_parent: bool, moment: np.ndarray) -> float:

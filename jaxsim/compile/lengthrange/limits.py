@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.compile.lengthrange.attachments import attachment
+from jaxsim.compile.lengthrange.motion import Motion
 from jaxsim.enums import DisableBit, EqType, JointType
 
 __all__ = ["Rows", "rows", "solve"]
@@ -35,17 +37,18 @@ class Rows:
     equality: np.ndarray
 
 
-def rows(f: Fields, flags: int, step: float, qpos: np.ndarray, qvel: np.ndarray, tendon: Any) -> Rows:
+def rows(motion: Motion, flags: int, step: float, qpos: np.ndarray, qvel: np.ndarray, tendon: Any) -> Rows:
     """Builds the rows.
 
     Args:
-        f: the model.
+        motion: kinematics of the worlds.
         flags: DisableBit flags of the model's own options.
         step: s.
         qpos: (W, nq).
         qvel: (W, nv).
         tendon: returns length (W,) and Jacobian (W, nv) of a tendon.
     """
+    f = motion.fields
     width, nv = qvel.shape
     found: list[tuple[np.ndarray, ...]] = []
 
@@ -57,8 +60,10 @@ def rows(f: Fields, flags: int, step: float, qpos: np.ndarray, qvel: np.ndarray,
     ) -> None:
         found.append(_row(distance, jac, margin, ref, imp, inverse, eq, qvel, step, flags))
 
-    for i in range(f["neq"]):
-        if f["eq_active0"][i]:
+    for i in np.flatnonzero(f["eq_active0"]).tolist():
+        if f["eq_type"][i] in (EqType.CONNECT, EqType.WELD):
+            found += _attachment(motion, i, qvel, step, flags)
+        else:
             add(*_coupling(f, i, qpos, unit, tendon), f["eq_solref"][i], f["eq_solimp"][i], *_eq_weight(f, i))
     for j in np.flatnonzero(f["jnt_limited"]):
         dof, adr, margin = f["jnt_dofadr"][j], f["jnt_qposadr"][j], f["jnt_margin"][j]
@@ -81,6 +86,20 @@ def rows(f: Fields, flags: int, step: float, qpos: np.ndarray, qvel: np.ndarray,
         return Rows(np.zeros((width, 0, nv)), np.zeros((width, 0)), np.zeros((width, 0)), np.zeros(0, bool))
     jacobian, target, weight, equality = zip(*found, strict=True)
     return Rows(np.stack(jacobian, 1), np.stack(target, 1), np.stack(weight, 1), np.array(equality))
+
+
+def _attachment(
+    motion: Motion, i: int, qvel: np.ndarray, step: float, flags: int
+) -> list[tuple[np.ndarray, ...]]:
+    """Returns the rows of a connect or weld; their impedance is that of the whole error."""
+    f, held = motion.fields, attachment(motion, i)
+    size = np.linalg.norm(held.value, axis=1)
+    made = []
+    for k, inverse in enumerate(held.inverse):
+        soft = (f["eq_solref"][i], f["eq_solimp"][i], inverse, True, qvel, step, flags)
+        jac, target, *rest = _row(held.value[:, k], held.jacobian[:, k], 0.0, *soft, size)
+        made.append((jac, target - held.bias[:, k], *rest))
+    return made
 
 
 def _coupling(
@@ -133,15 +152,19 @@ def _row(
     qvel: np.ndarray,
     step: float,
     flags: int,
+    size: np.ndarray | None = None,
 ) -> tuple[Any, ...]:
-    """Returns Jacobian, target, weight and kind of one row (computation chapter, constraint parameters)."""
+    """Returns Jacobian, target, weight and kind of one row (computation chapter, constraint parameters).
+
+    The impedance follows from the violation, or from `size` if that is given.
+    """
     low, high, extent, middle, power = imp
     low, high, middle = np.clip([low, high, middle], _MINIMP, _MAXIMP)
     violation = distance - margin
     if low == high or extent <= _MINVAL:
         impedance = np.full(distance.shape, 0.5 * (low + high))
     else:
-        x = np.minimum(np.abs(violation) / extent, 1.0)
+        x = np.minimum(np.abs(violation if size is None else size) / extent, 1.0)
         power = max(1.0, power)
         rise = x**power / middle ** (power - 1)
         fall = 1 - (1 - x) ** power / (1 - middle) ** (power - 1)

@@ -13,19 +13,21 @@ import numpy as np
 from jaxsim.compile.vectors import cross_rows
 from jaxsim.enums import JointType
 
-__all__ = ["Motion", "integrate", "move"]
+__all__ = ["Motion", "integrate", "move", "multiply", "rotate"]
 
 Fields = dict[str, Any]
 
 
-def _multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Returns the products of quaternions (..., 4)."""
     w, x, y, z = np.moveaxis(a, -1, 0)
     s, t, u, v = np.moveaxis(b, -1, 0)
     parts = (w * s - x * t - y * u - z * v, w * t + x * s + y * v - z * u)
     return np.stack([*parts, w * u - x * v + y * s + z * t, w * v + x * u - y * t + z * s], axis=-1)
 
 
-def _rotate(v: np.ndarray, q: np.ndarray) -> np.ndarray:
+def rotate(v: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Rotates vectors (..., 3) by unit quaternions (..., 4)."""
     t = 2 * cross_rows(q[..., 1:], v)
     return v + q[..., :1] * t + cross_rows(q[..., 1:], t)
 
@@ -37,7 +39,7 @@ def _turn(vector: np.ndarray) -> np.ndarray:
 
 
 def _matrix(q: np.ndarray) -> np.ndarray:
-    return np.stack([_rotate(axis, q) for axis in np.eye(3)], axis=-1)
+    return np.stack([rotate(axis, q) for axis in np.eye(3)], axis=-1)
 
 
 @dataclass(eq=False)
@@ -52,6 +54,9 @@ class Motion:
         moves: (nbody, nv) whether a degree of freedom moves a body.
         matrix: (W, nv, nv) joint-space inertia, armature included.
         bias: (W, nv) Coriolis and centrifugal force.
+        xquat: (W, nbody, 4) body orientations.
+        velocity: (W, nbody, 6) of bodies, rotation first, at the world origin.
+        drift: (W, nbody, 6) their acceleration while the joints' velocities stay.
     """
 
     fields: Fields
@@ -61,6 +66,9 @@ class Motion:
     moves: np.ndarray
     matrix: np.ndarray
     bias: np.ndarray
+    xquat: np.ndarray
+    velocity: np.ndarray
+    drift: np.ndarray
 
 
 def move(
@@ -83,7 +91,8 @@ def move(
     above = moves[fields["dof_bodyid"]]
     lower = np.tril(np.where(above, np.einsum("wdi,wei->wde", force, axes), 0.0))
     matrix = lower + np.tril(lower, -1).swapaxes(1, 2) + np.diag(armature)
-    return Motion(fields, xpos, xmat, axes, moves, matrix, _bias(fields, moves, axes, inertia, qvel))
+    bias, velocity, drift = _bias(fields, moves, axes, inertia, qvel)
+    return Motion(fields, xpos, xmat, axes, moves, matrix, bias, quat, velocity, drift)
 
 
 def _below(fields: Fields) -> np.ndarray:
@@ -101,8 +110,8 @@ def _kinematics(f: Fields, qpos: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
     axes = np.zeros((width, f["nv"], 6))
     for body in range(1, nbody):
         parent, first = f["body_parentid"][body], f["body_jntadr"][body]
-        p = pos[:, parent] + _rotate(f["body_pos"][body], quat[:, parent])
-        r = _multiply(quat[:, parent], np.broadcast_to(f["body_quat"][body], (width, 4)))
+        p = pos[:, parent] + rotate(f["body_pos"][body], quat[:, parent])
+        r = multiply(quat[:, parent], np.broadcast_to(f["body_quat"][body], (width, 4)))
         for j in range(first, first + f["body_jntnum"][body]):
             p, r = _joint(f, j, qpos, p, r, axes)
         pos[:, body], quat[:, body] = p, r
@@ -119,23 +128,23 @@ def _joint(
         axes[:, dof : dof + 3, 3:] = np.eye(3)
         dof, anchor = dof + 3, p
     else:
-        anchor = p + _rotate(f["jnt_pos"][j], r)
-    axis = _rotate(f["jnt_axis"][j], r)
+        anchor = p + rotate(f["jnt_pos"][j], r)
+    axis = rotate(f["jnt_axis"][j], r)
     if type == JointType.SLIDE:
         axes[:, dof, 3:] = axis
         return p + axis * (qpos[:, adr : adr + 1] - f["qpos0"][adr]), r
     if type == JointType.HINGE:
-        r = _multiply(r, _turn(f["jnt_axis"][j] * (qpos[:, adr : adr + 1] - f["qpos0"][adr])))
+        r = multiply(r, _turn(f["jnt_axis"][j] * (qpos[:, adr : adr + 1] - f["qpos0"][adr])))
         turns = axis[:, None]
     else:
         if type == JointType.BALL:
-            r = _multiply(r, qpos[:, adr : adr + 4])
+            r = multiply(r, qpos[:, adr : adr + 4])
         turns = _matrix(r).swapaxes(1, 2)
     count = turns.shape[1]
     axes[:, dof : dof + count, :3] = turns
     axes[:, dof : dof + count, 3:] = cross_rows(anchor[:, None], turns)
     if type != JointType.FREE:
-        p = anchor - _rotate(f["jnt_pos"][j], r)
+        p = anchor - rotate(f["jnt_pos"][j], r)
     return p, r
 
 
@@ -158,7 +167,8 @@ def _inertia(f: Fields, xpos: np.ndarray, xmat: np.ndarray) -> np.ndarray:
 
 def _bias(
     f: Fields, moves: np.ndarray, axes: np.ndarray, inertia: np.ndarray, qvel: np.ndarray
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns bias forces, and velocities and accelerations of the bodies without them."""
     type = f["jnt_type"][f["dof_jntid"]]
     offset = np.arange(f["nv"]) - f["jnt_dofadr"][f["dof_jntid"]]
     sliding = (type == JointType.FREE) & (offset < 3)
@@ -172,7 +182,8 @@ def _bias(
     velocity, acceleration = np.einsum("bd,wdi->wbi", mask, rate), np.einsum("bd,wdi->wbi", mask, drift)
     momentum = np.einsum("wbij,wbj->wbi", inertia, velocity)
     force = np.einsum("wbij,wbj->wbi", inertia, acceleration) + _cross_force(velocity, momentum)
-    return np.einsum("wdi,wdi->wd", axes, np.einsum("bd,wbi->wdi", mask, force))
+    bias = np.einsum("wdi,wdi->wd", axes, np.einsum("bd,wbi->wdi", mask, force))
+    return bias, velocity, acceleration
 
 
 def _cross_motion(v: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -199,6 +210,6 @@ def integrate(f: Fields, qpos: np.ndarray, qvel: np.ndarray, step: float) -> np.
         if type == JointType.FREE:
             result[:, adr : adr + 3] += step * qvel[:, dof : dof + 3]
             adr, dof = adr + 3, dof + 3
-        turned = _multiply(qpos[:, adr : adr + 4], _turn(step * qvel[:, dof : dof + 3]))
+        turned = multiply(qpos[:, adr : adr + 4], _turn(step * qvel[:, dof : dof + 3]))
         result[:, adr : adr + 4] = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
     return result

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from jaxsim.compile.constants.fixed import actuator_armature
+from jaxsim.compile.constants.pose import kinematics
+from jaxsim.compile.constants.transmission import transmission
 from jaxsim.compile.constants.wrapping import wrap
 from jaxsim.compile.lengthrange.limits import rows, solve
 from jaxsim.compile.lengthrange.motion import Motion, integrate, move
 from jaxsim.compile.vectors import cross_rows
-from jaxsim.enums import BiasType, DisableBit, EqType, GainType, JointType, TrnType, WrapType
+from jaxsim.enums import BiasType, DisableBit, GainType, JointType, TrnType, WrapType
 from jaxsim.mjcf import Element
 
 __all__ = ["set_length_ranges"]
@@ -27,6 +29,7 @@ Fields = dict[str, Any]
 _MINVAL = 1e-15
 _UNSTABLE = 1e10
 _GEOMS = (int(WrapType.SPHERE), int(WrapType.CYLINDER))
+_ON_JOINTS = (int(TrnType.JOINT), int(TrnType.JOINTINPARENT))
 _PULLEY = int(WrapType.PULLEY)
 
 
@@ -45,7 +48,6 @@ def set_length_ranges(fields: Fields, settings: Any, elements: list[Element]) ->
     wanted = [i for i in wanted if not _from_limits(fields, settings, i)]
     if not wanted:
         return
-    _check(fields, wanted, elements)
     lengths = _simulate(fields, settings, wanted, elements)
     for i, low, high in zip(wanted, lengths[0], lengths[1], strict=True):
         shortest, longest = low.min(), high.max()
@@ -86,20 +88,6 @@ def _from_limits(f: Fields, settings: Any, i: int) -> bool:
     return True
 
 
-def _check(f: Fields, wanted: list[int], elements: list[Element]) -> None:
-    """Refuses what the host simulation does not have."""
-    for i in wanted:
-        type, target = f["actuator_trntype"][i], f["actuator_trnid"][i, 0]
-        scalar = type in (TrnType.JOINT, TrnType.JOINTINPARENT) and f["jnt_type"][target] >= JointType.SLIDE
-        if not scalar and type != TrnType.TENDON:
-            raise elements[i].error("its length range cannot be computed; give it", attribute="lengthrange")
-    if np.isin(f["eq_type"][f["eq_active0"]], (EqType.CONNECT, EqType.WELD)).any():
-        raise elements[wanted[0]].error(
-            "length ranges of models with connect or weld constraints cannot be computed; give them",
-            attribute="lengthrange",
-        )
-
-
 def _simulate(f: Fields, settings: Any, wanted: list[int], elements: list[Element]) -> list[np.ndarray]:
     """Returns the lengths (n, samples) over the last seconds, pulled to the short and to the long side."""
     step = settings["timestep"] if settings["timestep"] > 0 else float(f["opt"]["timestep"])
@@ -131,7 +119,9 @@ def _simulate(f: Fields, settings: Any, wanted: list[int], elements: list[Elemen
         size = np.linalg.norm(force, axis=1)
         if settings["maxforce"] > 0:
             force *= np.minimum(1.0, settings["maxforce"] / np.maximum(_MINVAL, size))[:, None]
-        constraint = rows(f, int(f["opt"]["disableflags"]) & DisableBit.REFSAFE, step, qpos, qvel, tendon)
+        constraint = rows(
+            motion, int(f["opt"]["disableflags"]) & DisableBit.REFSAFE, step, qpos, qvel, tendon
+        )
         qvel = qvel + step * solve(motion.matrix, force - motion.bias, constraint)
         if not (np.abs(qvel) < _UNSTABLE).all():
             bad = int(np.flatnonzero(~(np.abs(qvel) < _UNSTABLE).all(1))[0]) % count
@@ -162,12 +152,19 @@ def _actuators(motion: Motion, qpos: np.ndarray, wanted: list[int]) -> tuple[np.
     for n, i in enumerate(wanted):
         both = np.array([n, n + count])
         gear, target = f["actuator_gear"][f["actuator_outadr"][i], 0], f["actuator_trnid"][i, 0]
-        if f["actuator_trntype"][i] == TrnType.TENDON:
+        type = f["actuator_trntype"][i]
+        if type == TrnType.TENDON:
             along, jac = _tendon(motion, qpos, int(target), both)
             length[both], moment[both] = gear * along, gear * jac
-        else:
+        elif type in _ON_JOINTS and f["jnt_type"][target] >= JointType.SLIDE:
             length[both] = gear * qpos[both, f["jnt_qposadr"][target]]
             moment[both, f["jnt_dofadr"][target]] = gear
+        else:
+            out = f["actuator_outadr"][i]
+            for world in both:
+                lengths, moments = np.zeros(f["nout"]), np.zeros((f["nout"], f["nv"]))
+                transmission(kinematics(f, qpos[world]), i, lengths, moments)
+                length[world], moment[world] = lengths[out], moments[out]
     return length, moment
 
 
