@@ -27,6 +27,9 @@ __all__ = [
     "unsupported_pairs",
 ]
 
+_NO_CONTACTS = DisableBit.CONSTRAINT | DisableBit.CONTACT
+"""Flags under which nothing collides."""
+
 _STATIC_LIMIT = 64
 """Candidate points up to which all of them get slots of their own: a larger limit trades rows for gathers."""
 _LEAST_SELECTED = 16
@@ -113,6 +116,8 @@ def slot_count(model: Model) -> int:
 
 def unsupported_pairs(model: Model) -> list[str]:
     """Descriptions of geom pairs that may touch but have no collider, one a line; empty: all are supported."""
+    if model.opt.disableflags & _NO_CONTACTS:
+        return []
     pairs = candidates(model)
     kinds = model.geom_type
     lines = []
@@ -126,7 +131,7 @@ def unsupported_pairs(model: Model) -> list[str]:
 @functools.lru_cache(maxsize=64)
 def _layout(static: Static, disableflags: int) -> SlotLayout:
     pairs = find_candidates(static, disableflags)
-    if disableflags & (DisableBit.CONSTRAINT | DisableBit.CONTACT):
+    if disableflags & _NO_CONTACTS:
         return SlotLayout((), (), pairs)
     wanted: dict[tuple[int, tuple[int, int]], list[int]] = {}
     for k, (g1, g2, dim) in enumerate(zip(pairs.geom1, pairs.geom2, pairs.dim, strict=True)):

@@ -185,7 +185,7 @@ def _weights(model: Model, data: Data) -> dict[str, Array]:
     """
     rows, cols = m_entries(model.static)
     diagonal = np.flatnonzero(rows == cols)
-    _, M = joint_inertia(model, data)
+    M = joint_inertia(model, data)
     fields = {"dof_M0": take(M, diagonal)}
     if model.ntendon:
         M = M + tendon_inertia(model, data)

@@ -98,23 +98,23 @@ def _motion_axes(xaxis: Array, xmat: Array, xanchor: Array, com: Array, *, stati
 
 
 def crb(model: Model, data: Data) -> Data:
-    """Computes M and `work.crb` by the composite rigid body algorithm, with armatures."""
+    """Computes M by the composite rigid body algorithm, with armatures."""
     if not model.nv:
         return data
-    composite, entries = joint_inertia(model, data)
+    entries = joint_inertia(model, data)
     if model.ntendon:
         entries = entries + tendon_inertia(model, data)
-    return data.replace(M=entries, work=data.work.replace(crb=composite))
+    return data.replace(M=entries)
 
 
-def joint_inertia(model: Model, data: Data) -> tuple[Array, Array]:
-    """Composite inertias (nbody, 10, W), and the entries (nM, W) of M without the inertia of tendons."""
+def joint_inertia(model: Model, data: Data) -> Array:
+    """Entries (nM, W) of M, without the inertia of tendons."""
     below = tree(model.static).descendants.copy()
     below[0] = 0
     composite = mask_product(below, data.cinert)
     momentum = _momenta(composite, data.cdof, static=model.static)
     armature = model.dof_armature + added_by_actuators(model, model.actuator_armature)
-    return composite, _entries(data.cdof, momentum, armature, static=model.static)
+    return _entries(data.cdof, momentum, armature, static=model.static)
 
 
 def tendon_inertia(model: Model, data: Data) -> Array:

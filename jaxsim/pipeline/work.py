@@ -15,7 +15,6 @@ __all__ = ["Work"]
 class Work(Record):
     """Intermediate results of one forward pass, native layout (worlds `W` on the last axis)."""
 
-    crb: Array | None = leaf("nbody 10", "composite inertia about the root's subtree_com", default=None)
     ten_J: Array | None = leaf("ntendon nv", "tendon Jacobian", default=None)
     actuator_moment: Array | None = leaf(
         "nJmom", "moment arms: entries of topology.moment_entries", default=None
