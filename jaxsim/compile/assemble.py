@@ -9,7 +9,7 @@ import numpy as np
 from jaxsim.compile.actuation import compile_actuators
 from jaxsim.compile.appearance import material_fields
 from jaxsim.compile.assets import Assets, compile_assets
-from jaxsim.compile.bodies import check_moving_masses, compile_body
+from jaxsim.compile.bodies import check_moving_masses, check_places, compile_body
 from jaxsim.compile.columns import empty_fields
 from jaxsim.compile.constants import SleepError, set_fixed, set_reference
 from jaxsim.compile.custom import compile_custom
@@ -136,6 +136,7 @@ def _name(names: Names, tree: Tree, assets: Assets) -> None:
 def _objects(spec: Spec, tree: Tree, assets: Assets, names: Names) -> dict[str, Any]:
     """Returns the fields of all objects, before constants are computed from them."""
     fields: dict[str, Any] = {}
+    check_places(tree)
     check_moving_masses(tree)
     fields.update(compile_contact(spec, names))
     fields.update(compile_tendons(spec, names, tree.settings))

@@ -17,7 +17,7 @@ from jaxsim.compile.views import compile_camera, compile_light
 from jaxsim.enums import JointType
 from jaxsim.mjcf import Spec
 
-__all__ = ["check_moving_masses", "compile_body"]
+__all__ = ["check_moving_masses", "check_places", "compile_body"]
 
 
 def compile_body(spec: Spec, assets: Assets, body: Body) -> None:
@@ -112,11 +112,8 @@ def _bound_inertia(body: Body) -> None:
 
 def _check_joints(body: Body) -> None:
     element, types = body.element, [joint.type for joint in body.joints]
-    if JointType.FREE in types:
-        if len(types) > 1:
-            raise element.error("a free joint can only appear by itself")
-        if body.parent is None or body.parent.parent is not None:
-            raise element.error("a free joint can only be used in a child of the world body")
+    if JointType.FREE in types and len(types) > 1:
+        raise element.error("a free joint can only appear by itself")
     if body.dofnum > 6:
         raise element.error("a body has at most 6 degrees of freedom")
     if JointType.BALL in types:
@@ -147,6 +144,18 @@ def _align(body: Body) -> None:
     for light in body.lights:
         light.pos = accumulate(pos, quat, light.pos, IDENTITY)[0]
         light.dir = rotate(light.dir, quat)
+
+
+def check_places(tree: Tree) -> None:
+    """Checks that bodies with free joints are children of the world, once static bodies are fused.
+
+    Raises:
+        MjcfError: one is not.
+    """
+    for body in tree.bodies:
+        free = any(joint.type == JointType.FREE for joint in body.joints)
+        if free and (body.parent is None or body.parent.parent is not None):
+            raise body.element.error("a free joint can only be used in a child of the world body")
 
 
 def check_moving_masses(tree: Tree) -> None:

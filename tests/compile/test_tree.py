@@ -2,6 +2,8 @@
 
 import pytest
 
+from jaxsim.compile import load_model
+from jaxsim.mjcf import MjcfError
 from tests.compile.oracle import check
 
 SHAPES = {
@@ -210,6 +212,14 @@ def test_static_bodies_are_fused(fuse):
         f"""<mujoco><compiler fusestatic="{fuse}"/><worldbody>{FUSED}</worldbody>
         <sensor><framepos objtype="body" objname="kept"/></sensor></mujoco>"""
     )
+
+
+def test_a_free_body_may_stand_on_a_fused_one():
+    free = '<body pos="1 0 0" euler="0 0 20"><freejoint/><geom size=".1"/></body>'
+    inner = f'<geom size=".1"/>{free}'
+    check(body(inner, 'fusestatic="true"', 'euler="10 20 30"').replace('name="b"', ""))
+    with pytest.raises(MjcfError, match="child of the world"):
+        load_model(body(inner))
 
 
 def test_visual_geoms_are_discarded():
