@@ -170,7 +170,7 @@ _rest = stage(_added)
 
 def stack(parts: Sequence[Array]) -> Array:
     """Numbers (..., W) as vectors (..., n, W), by one kernel: many numbers are stacked in groups, then the groups."""
-    parts = jnp.broadcast_arrays(*parts)
+    parts = list(jnp.broadcast_arrays(*parts))  # a tuple from jax 0.11 on
     n = len(parts)
     groups = -(-n // _FUSED)
     if groups == 1:
