@@ -151,8 +151,12 @@ def _attached(frames: Array, offset: Array, turn: Array, axis: Array, *, static:
 
 
 def _bases(model: Model, data: Data, plan: _Plan) -> Array:
-    """Frames of bodies in their parents before any joint: from the model, mocap, or a free joint's position."""
-    pos, orientation = [model.body_pos], [model.body_quat]
+    """Frames of bodies in their parents before any joint: from the model, mocap, or a free joint's position.
+
+    The world stays where it is, whatever the model says of its frame, as in the C engine.
+    """
+    pos = [jnp.zeros_like(model.body_pos[:1]), model.body_pos[1:]]
+    orientation = [_identity(1, model.body_quat), model.body_quat[1:]]
     if model.nmocap:
         pos.append(data.mocap_pos)
         orientation.append(data.mocap_quat)

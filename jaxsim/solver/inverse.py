@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-__all__ = ["inverse"]
+__all__ = ["LEAST_PIVOT", "inverse"]
 
-_LEAST_PIVOT = 1e-15
+LEAST_PIVOT = 1e-15
 """What a pivot that is not positive counts as, as in the C engine; then the inverse is huge but finite."""
 
 
@@ -43,7 +43,7 @@ def _clamped(M: Array) -> Array:
 
     def eliminate(work: Array, k: Array) -> tuple[Array, Array]:
         row = jnp.take(work, k, axis=-2)
-        pivot = jnp.maximum(jnp.take(row, k, axis=-1), _LEAST_PIVOT)[..., None]
+        pivot = jnp.maximum(jnp.take(row, k, axis=-1), LEAST_PIVOT)[..., None]
         scaled = jnp.where(order < k, row / pivot, 0)
         work = work - scaled[..., :, None] * row[..., None, :]
         return work, jnp.where(order == k, 1, scaled) * jnp.sqrt(pivot)

@@ -28,6 +28,7 @@ from jaxsim.math.linear import bilinear
 from jaxsim.math.rows import concat, contract, take
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import dot
+from jaxsim.solver.inverse import LEAST_PIVOT
 
 __all__ = ["TreeStructure", "dot_tree", "full", "mul_tree", "places_of", "solve_tree", "tree_structure"]
 
@@ -223,11 +224,28 @@ def _large(structure: TreeStructure) -> bool:
 
 
 def _factorise(structure: TreeStructure, A: Array, b: Array) -> Array:
-    """Solves by a Cholesky factorisation of the full matrix."""
-    matrix = full(_widen(A, b.shape[-1]), structure=structure)
-    L = lax.linalg.cholesky(jnp.moveaxis(matrix, -1, 0), symmetrize_input=False)
-    y = lax.linalg.triangular_solve(L, b.T[..., None], left_side=True, lower=True)
-    return lax.linalg.triangular_solve(L, y, left_side=True, lower=True, transpose_a=True)[..., 0].T
+    """Solves by a Cholesky factorisation of the full matrix, and worlds where it fails by elimination with clamps."""
+    matrix = jnp.moveaxis(full(_widen(A, b.shape[-1]), structure=structure), -1, 0)
+    right = b.T[..., None]
+    L = lax.linalg.cholesky(matrix, symmetrize_input=False)
+    y = lax.linalg.triangular_solve(L, right, left_side=True, lower=True)
+    x = lax.linalg.triangular_solve(L, y, left_side=True, lower=True, transpose_a=True)
+    good = jnp.all(jnp.isfinite(x), axis=1, keepdims=True)
+    x = lax.cond(jnp.all(good), lambda: x, lambda: jnp.where(good, x, _clamped(matrix, right)))
+    return x[..., 0].T
+
+
+def _clamped(matrix: Array, right: Array) -> Array:
+    """Solves by Gauss and Jordan's elimination from the last row to the first, no pivot below the least."""
+    order = jnp.arange(matrix.shape[1])[:, None]
+
+    def eliminate(i: Array, work: Array) -> Array:
+        k = matrix.shape[1] - 1 - i
+        row, column = work[:, k, None], work[:, :, k, None]
+        row = row / jnp.maximum(column[:, k, None], LEAST_PIVOT)
+        return jnp.where(order == k, row, work - column * row)
+
+    return lax.fori_loop(0, matrix.shape[1], eliminate, jnp.concatenate([matrix, right], axis=2))[:, :, -1:]
 
 
 def _eliminate(structure: TreeStructure, A: Array, b: Array) -> Array:
@@ -277,12 +295,16 @@ def _reduce(
 
 @stage
 def _solve_block(rows: Array) -> Array:
-    """The rows of a block times the inverse of its diagonal block, which is at the end of the rows."""
+    """The rows of a block times the inverse of its diagonal block, which is at the end of the rows.
+
+    Pivots are clamped as in the C engine, so that a singular system has a huge but finite solution.
+    """
     if rows.shape[0] == 1:
-        return rows / rows[0, -1]
-    first, between, second = rows[0, -2], rows[0, -1], rows[1, -1]
+        return rows / jnp.maximum(rows[0, -1], LEAST_PIVOT)
+    first, between, second = rows[0, -2], rows[0, -1], jnp.maximum(rows[1, -1], LEAST_PIVOT)
+    determinant = jnp.maximum(first * second - between * between, LEAST_PIVOT * second)
     opposite = jnp.stack([second, first])[:, None]
-    return (opposite * rows - between * rows[::-1]) / (first * second - between * between)
+    return (opposite * rows - between * rows[::-1]) / determinant
 
 
 @stage

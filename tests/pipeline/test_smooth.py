@@ -88,3 +88,11 @@ def test_float32_follows_its_inputs():
         if name != "qacc_smooth":  # amplified by the condition number of M
             assert error(ours, getattr(exact, name)) < 1e-4, name
     assert error(rounded.qacc_smooth, exact.qacc_smooth) < 1e-2
+
+
+def test_the_world_stays_where_it_is():
+    """Its frame in the model has no meaning, in C too, so that all of `body_pos` may be randomised."""
+    m, model = load(scenes.MIXED)
+    data = put_state(model, next(iter(states(m))))
+    moved = model.replace(body_pos=model.body_pos.at[0].add(1.0), body_quat=model.body_quat.at[0].add(0.3))
+    assert error(jitted(moved, data).xpos, jitted(model, data).xpos) == 0

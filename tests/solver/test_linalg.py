@@ -90,6 +90,20 @@ def test_one_bad_world_spoils_no_other() -> None:
     np.testing.assert_array_equal(bad[:, ::2], good[:, ::2])
 
 
+@pytest.mark.parametrize("width", [1, 3])
+def test_singular_systems_have_finite_solutions(width: int) -> None:
+    """Four slides along three axes: the last pivot is zero, and counts as 1e-15 as in the C engine."""
+    axes = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [np.sqrt(0.5), np.sqrt(0.5), 0]])
+    structure = linalg.tree_structure((-1, 0, 1, 2))
+    entries = (axes @ axes.T)[structure.rows, structure.cols][:, None].repeat(width, axis=1)
+    b = np.arange(4.0)[:, None].repeat(width, axis=1)
+    x = np.asarray(solve(structure, jnp.asarray(entries), jnp.asarray(b)))
+    assert np.isfinite(x).all()
+    assert x[2] == pytest.approx(2)
+    first = (0 - 3 * axes[3, 0]) + (1 - 3 * axes[3, 1])  # the right-hand side that is left for the last pivot
+    np.testing.assert_allclose(x[0], first / 1e-15, rtol=1e-9)
+
+
 def test_derivatives_large() -> None:
     structure, matrix, b = system(TREES["large"], 2)
     matrix = conditioned(matrix)
