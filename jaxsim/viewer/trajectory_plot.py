@@ -145,7 +145,8 @@ def _bounds(model: jaxsim.Model, scene: Scene) -> tuple[np.ndarray, float]:
 def _moment_images(model: jaxsim.Model, moments: list[Scene]) -> list[np.ndarray]:
     """Pictures at one scale; the camera follows."""
     bounds = [_bounds(model, scene) for scene in moments]
-    radius = float(np.median([r for _, r in bounds]))
+    radii = [r for _, r in bounds]
+    radius = float(np.clip(max(radii), None, 1.5 * np.median(radii)))
     return [
         render(scene, Camera(centre, 3.6 * radius), 380, 380)
         for scene, (centre, _) in zip(moments, bounds, strict=True)
@@ -160,6 +161,9 @@ def _crowd_image(model: jaxsim.Model, scenes: list[Scene]) -> np.ndarray:
     gap = 2.3 * float(np.median([radius for _, radius in bounds]))
     planes = scenes[0].type == GeomType.PLANE
     picture = Scene(*(field[planes] for field in dataclasses.astuple(scenes[0])))
+    picture = dataclasses.replace(
+        picture, size=picture.size * [0, 0, 1]
+    )  # without end, as they stand under all worlds
     for k, scene in enumerate(scenes):
         across, back = k % columns - (columns - 1) / 2, k // columns - (rows - 1) / 2
         picture = picture + scene.solid().moved(gap * np.array([across, back, 0.0]))
