@@ -29,10 +29,6 @@ class Vec(NamedTuple):
         """Components of an array (..., 3, W)."""
         return cls(a[..., 0, :], a[..., 1, :], a[..., 2, :])
 
-    def stack(self) -> Array:
-        """Array (..., 3, W)."""
-        return jnp.stack(jnp.broadcast_arrays(*self), axis=-2)
-
     def __add__(self, b: Vec) -> Vec:  # pyright: ignore
         return Vec(self.x + b.x, self.y + b.y, self.z + b.z)
 

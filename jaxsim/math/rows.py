@@ -149,8 +149,10 @@ def sum_rows(x: Array) -> Array:
     """
     n = x.shape[0]
     size = -(-n // _FUSED)
-    if x.shape[-1] == 1 or n < 2 * _FUSED:
-        return jnp.sum(x, axis=0) if x.shape[-1] == 1 or n == 0 else _added(x)
+    if x.shape[-1] == 1 or n == 0:
+        return jnp.sum(x, axis=0)
+    if n < 2 * _FUSED:
+        return _added(x)
     whole = n // size * size
     total = x[:size]
     for i in range(size, whole, size):

@@ -29,6 +29,7 @@ from jaxsim.pipeline.topology import m_entries, moment_entries, tree
 from jaxsim.pipeline.transmission import tendon, transmission
 from jaxsim.pipeline.work import Work
 from jaxsim.pytree import Static
+from jaxsim.solver import linalg
 from jaxsim.solver.inverse import inverse
 
 __all__ = ["native_constants", "set_const"]
@@ -159,9 +160,7 @@ class _Trees(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def _trees(static: Static) -> tuple[_Trees, ...]:
-    rows, cols = m_entries(static)
-    index = np.full((static.nv, static.nv), len(rows))
-    index[rows, cols] = index[cols, rows] = np.arange(len(rows))
+    index = linalg.places_of(linalg.tree_structure(static.dof_parentid))
     path = tree(static).path
     moving = static.body_dofnum[static.body_weldid] > 0
     shapes: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}

@@ -6,10 +6,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array, lax
 
-__all__ = ["LEAST_PIVOT", "inverse"]
+__all__ = ["LEAST_PIVOT", "clamped_solve", "inverse"]
 
 LEAST_PIVOT = 1e-15
 """What a pivot that is not positive counts as, as in the C engine; then the inverse is huge but finite."""
@@ -27,7 +26,7 @@ def inverse(M: Array) -> Array:
     safe = jnp.where(good, factor, eye)
     root = lax.linalg.triangular_solve(safe, eye, left_side=True, lower=True)
     found = jnp.swapaxes(root, -1, -2) @ root
-    return lax.cond(jnp.all(good), lambda: found, lambda: jnp.where(good, found, _clamped(M)))
+    return lax.cond(jnp.all(good), lambda: found, lambda: jnp.where(good, found, clamped_solve(M, eye)))
 
 
 @inverse.defjvp
@@ -36,19 +35,15 @@ def _derivative(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Array, Array
     return found, -found @ tangents[0] @ found
 
 
-def _clamped(M: Array) -> Array:
-    """Inverses by elimination from the last row to the first, no pivot below the least."""
-    order = np.arange(M.shape[-1], dtype=np.int32)
-    eye = jnp.broadcast_to(jnp.eye(M.shape[-1], dtype=M.dtype), M.shape)
+def clamped_solve(M: Array, right: Array) -> Array:
+    """Solves M x = right (..., n, m) by Gauss-Jordan elimination from the last row up, no pivot below the least."""
+    n = M.shape[-1]
+    order = jnp.arange(n)[:, None]
 
-    def eliminate(work: Array, k: Array) -> tuple[Array, Array]:
-        row = jnp.take(work, k, axis=-2)
-        pivot = jnp.maximum(jnp.take(row, k, axis=-1), LEAST_PIVOT)[..., None]
-        scaled = jnp.where(order < k, row / pivot, 0)
-        work = work - scaled[..., :, None] * row[..., None, :]
-        return work, jnp.where(order == k, 1, scaled) * jnp.sqrt(pivot)
+    def eliminate(i: Array, work: Array) -> Array:
+        k = n - 1 - i
+        row, column = work[..., k, None, :], work[..., :, k, None]
+        row = row / jnp.maximum(column[..., k, None, :], LEAST_PIVOT)
+        return jnp.where(order == k, row, work - column * row)
 
-    _, rows = lax.scan(eliminate, M, jnp.asarray(order[::-1]))
-    lower = jnp.moveaxis(rows[::-1], 0, -2)
-    root = lax.linalg.triangular_solve(lower, eye, left_side=True, lower=True)
-    return root @ jnp.swapaxes(root, -1, -2)
+    return lax.fori_loop(0, n, eliminate, jnp.concatenate([M, right], axis=-1))[..., n:]

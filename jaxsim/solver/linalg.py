@@ -28,7 +28,7 @@ from jaxsim.math.linear import bilinear
 from jaxsim.math.rows import concat, contract, take
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import dot
-from jaxsim.solver.inverse import LEAST_PIVOT
+from jaxsim.solver.inverse import LEAST_PIVOT, clamped_solve
 
 __all__ = ["TreeStructure", "dot_tree", "full", "mul_tree", "places_of", "solve_tree", "tree_structure"]
 
@@ -231,21 +231,8 @@ def _factorise(structure: TreeStructure, A: Array, b: Array) -> Array:
     y = lax.linalg.triangular_solve(L, right, left_side=True, lower=True)
     x = lax.linalg.triangular_solve(L, y, left_side=True, lower=True, transpose_a=True)
     good = jnp.all(jnp.isfinite(x), axis=1, keepdims=True)
-    x = lax.cond(jnp.all(good), lambda: x, lambda: jnp.where(good, x, _clamped(matrix, right)))
+    x = lax.cond(jnp.all(good), lambda: x, lambda: jnp.where(good, x, clamped_solve(matrix, right)))
     return x[..., 0].T
-
-
-def _clamped(matrix: Array, right: Array) -> Array:
-    """Solves by Gauss and Jordan's elimination from the last row to the first, no pivot below the least."""
-    order = jnp.arange(matrix.shape[1])[:, None]
-
-    def eliminate(i: Array, work: Array) -> Array:
-        k = matrix.shape[1] - 1 - i
-        row, column = work[:, k, None], work[:, :, k, None]
-        row = row / jnp.maximum(column[:, k, None], LEAST_PIVOT)
-        return jnp.where(order == k, row, work - column * row)
-
-    return lax.fori_loop(0, matrix.shape[1], eliminate, jnp.concatenate([matrix, right], axis=2))[:, :, -1:]
 
 
 def _eliminate(structure: TreeStructure, A: Array, b: Array) -> Array:

@@ -102,12 +102,13 @@ def minimise(
         iterations=option.iterations,
         evaluations=option.ls_iterations,
     )
-    state = start(problem, linalg.full(problem.M, structure=layout.inertia), smooth, guess)
+    M = linalg.full(problem.M, structure=layout.inertia)
+    state = start(problem, M, smooth, guess)
     state = state._replace(done=state.done | (option.iterations <= 0))
     width = state.done.shape[0]
     if width < _WIDE:
         return finish(layout, limits, problem, smooth, state)
-    state = _iterate(layout, limits, problem, linalg.full(problem.M, structure=layout.inertia), smooth, state)
+    state = _iterate(layout, limits, problem, M, smooth, state)
     narrow = width // _NARROWER
 
     def some(state: Solution) -> Solution:
