@@ -6,15 +6,16 @@ from typing import Any
 
 from jaxsim.compile.archive import save_model
 from jaxsim.compile.load import load_model
-from jaxsim.data import Contact, Data, make_data
+from jaxsim.data import Contact, Data
 from jaxsim.mjcf.errors import MjcfError
 from jaxsim.mjcf.spec import Spec
 from jaxsim.model import Model
 from jaxsim.options import Option
-from jaxsim.pipeline.constants import set_const
 from jaxsim.pipeline.forward import forward, step, step1, step2
+from jaxsim.pipeline.make_data import make_data
+from jaxsim.pipeline.set_const import set_const
 from jaxsim.pipeline.state import State, get_state, set_state
-from jaxsim.results import UnsupportedError, Warning
+from jaxsim.results import UnsupportedError, WarningBit, explain
 from jaxsim.rollout import rollout
 from jaxsim.views import named
 
@@ -27,7 +28,8 @@ __all__ = [
     "Spec",
     "State",
     "UnsupportedError",
-    "Warning",
+    "WarningBit",
+    "explain",
     "forward",
     "get_data",
     "get_state",

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
-from jaxsim.model import Model
 from jaxsim.pytree import Record, leaf, record
 
-__all__ = ["STATE_FIELDS", "Contact", "Data", "blank", "initial_state", "make_data"]
+__all__ = ["STATE_FIELDS", "Contact", "Data"]
 
 STATE_FIELDS = (
     "time",
@@ -69,7 +66,7 @@ class Data(Record):
     mocap_pos: Array = leaf("nmocap 3", "m, world frame")
     mocap_quat: Array = leaf("nmocap 4", "orientation, world frame")
     userdata: Array = leaf("nuserdata", "user numbers")
-    warning: Array = leaf("", "bits of results.Warning, kept until reset", dtype=int)
+    warning: Array = leaf("", "bits of results.WarningBit, kept until reset", dtype=int)
 
     # results of position
     xpos: Array = leaf("nbody 3", "body position, m, world frame")
@@ -90,7 +87,7 @@ class Data(Record):
     subtree_com: Array = leaf("nbody 3", "centre of mass of the subtree, m, world frame")
     cdof: Array = leaf("nv 6", "motion axis of each dof, rotation first, about the root's subtree_com")
     cinert: Array = leaf("nbody 10", "inertia about the root's subtree_com: six of I, mass*offset, mass")
-    M: Array = leaf("nM", "joint-space inertia: entries (dof, ancestor) of pipeline.topology.m_entries")
+    M: Array = leaf("nM", "joint-space inertia: entries (dof, ancestor) of structure.trees.m_entries")
     ten_length: Array = leaf("ntendon", "m")
     actuator_length: Array = leaf("nout", "m or rad")
     contact: Contact = leaf("", "contacts")
@@ -121,7 +118,7 @@ class Data(Record):
     qacc: Array = leaf("nv", "acceleration, m/s^2 and rad/s^2")
     qfrc_constraint: Array = leaf("nv", "constraint force")
     qfrc_inverse: Array = leaf("nv", "force computed by inverse dynamics")
-    efc_force: Array = leaf("nefcmax", "constraint force by row of solver.rows, N and N m")
+    efc_force: Array = leaf("nefcmax", "constraint force by row of structure.constraints, N and N m")
     cacc: Array = leaf("nbody 6", "acceleration, rotation first, gravity included; filled when a sensor asks")
     cfrc_int: Array = leaf(
         "nbody 6", "force exchanged with the parent, torque first; filled when a sensor asks"
@@ -138,56 +135,3 @@ class Data(Record):
 
     # working fields of the native stages, None outside them
     work: Any = leaf("", "intermediate results handed from stage to stage", default=None)
-
-
-def blank(model: Model, buffers: bool = True) -> Data:
-    """A Data of one world whose fields are zero but for the contact slots, which are out of use.
-
-    Without buffers there are no slots for contacts and no constraint rows.
-    """
-    from jaxsim.collision.slots import slot_count
-    from jaxsim.pipeline.topology import m_entry_count
-    from jaxsim.solver.rows import row_count
-
-    dims = {name: value for name, value in model.static.fields.items() if isinstance(value, int)}
-    dims |= {"ncon": slot_count(model), "nefcmax": row_count(model)} if buffers else {"ncon": 0, "nefcmax": 0}
-    dims["nM"] = m_entry_count(model)
-    contact = _zeros(Contact, dims)
-    contact = contact.replace(
-        geom=contact.geom - 1, efc_address=contact.efc_address - 1, dist=contact.dist + 1
-    )
-    return _zeros(Data, dims, contact=contact, work=None)
-
-
-def make_data(model: Model) -> Data:
-    """Returns the state at qpos0, at rest, with all results zero; one world.
-
-    Raises:
-      UnsupportedError: the model asks for physics that jaxsim does not compute yet.
-    """
-    from jaxsim.pipeline.supported import check_supported
-
-    check_supported(model)
-    return blank(model).replace(**initial_state(model))
-
-
-def initial_state(model: Model) -> dict[str, Array]:
-    """The fields of the state at qpos0 that are not zero; in native layout where the model is."""
-    mocap = np.flatnonzero(model.body_mocapid >= 0)
-    mocap = mocap[np.argsort(model.body_mocapid[mocap])]
-    return {
-        "qpos": model.qpos0 + 0,
-        "eq_active": jnp.asarray(model.eq_active0, bool),
-        "mocap_pos": model.body_pos[mocap],
-        "mocap_quat": model.body_quat[mocap],
-    }
-
-
-def _zeros(cls: type[Any], dims: dict[str, int], **given: Any) -> Any:
-    """A record whose leaves are zero arrays of the declared shapes, but for those given."""
-    values = dict(given)
-    for field in cls.leaf_fields():
-        if field.name not in values:
-            shape = tuple(int(d) if d.isdigit() else dims[d] for d in field.metadata["shape"].split())
-            values[field.name] = jnp.zeros(shape, field.metadata["dtype"])
-    return cls(**values)

@@ -3,25 +3,75 @@
 from __future__ import annotations
 
 import enum
+from typing import Any, NamedTuple
 
-__all__ = ["UnsupportedError", "Warning"]
+import numpy as np
+
+__all__ = ["UnsupportedError", "WarningBit", "explain"]
 
 
-class Warning(enum.IntFlag):
-    """Bits of `Data.warning`; a bit once set stays until the state is reset by hand."""
+class WarningBit(enum.IntFlag):
+    """Bits of `Data.warning`; a bit once set stays until the state is reset by hand. `explain` puts them in words."""
 
     CONTACT_OVERFLOW = 1 << 0
-    """More contacts were active than the buffer holds; the deepest were kept. Remedy: larger `nconmax`."""
     BAD_QPOS = 1 << 1
-    """qpos was not finite or above 1e10; the world was reset (`autoreset`) or left as it is."""
     BAD_QVEL = 1 << 2
-    """qvel was not finite or above 1e10."""
     BAD_QACC = 1 << 3
-    """qacc was not finite or above 1e10."""
     BAD_CTRL = 1 << 4
-    """ctrl was not finite or above 1e10; the step ran with zero controls."""
     NOT_CONVERGED = 1 << 5
-    """The solver ran out of iterations with its gradient above tolerance."""
+
+
+class _Meaning(NamedTuple):
+    what: str
+    remedy: str
+
+
+_MEANINGS = {
+    WarningBit.CONTACT_OVERFLOW: _Meaning(
+        "more contacts were active than the buffer holds; the deepest were kept",
+        "load the model with a larger nconmax",
+    ),
+    WarningBit.BAD_QPOS: _Meaning(
+        "qpos was not finite or above 1e10; the world was reset, or left as it was if autoreset is off",
+        "look at the initial state, or at what a controller wrote into it",
+    ),
+    WarningBit.BAD_QVEL: _Meaning(
+        "qvel was not finite or above 1e10; the world was reset, or left as it was if autoreset is off",
+        "take a smaller timestep, add damping or armature, or bound the forces",
+    ),
+    WarningBit.BAD_QACC: _Meaning(
+        "qacc was not finite or above 1e10; the world was reset, or left as it was if autoreset is off",
+        "take a smaller timestep, softer contacts, or look for bodies that are almost massless",
+    ),
+    WarningBit.BAD_CTRL: _Meaning(
+        "a control was not finite or above 1e10; all controls of the world counted as zero",
+        "bound the controls, or give the actuators a ctrlrange",
+    ),
+    WarningBit.NOT_CONVERGED: _Meaning(
+        "the solver ran out of iterations with its gradient above tolerance",
+        "raise option/iterations or option/ls_iterations, or accept it: a model tuned to few iterations may want this",
+    ),
+}
+"""What each bit means, and what helps."""
+
+
+def explain(warning: Any) -> str:
+    """Says in words what the bits of `Data.warning` mean, how many worlds set each, and what helps.
+
+    Args:
+      warning: `data.warning` of one world or of many, any shape; an int; or a `WarningBit`.
+
+    Returns:
+      A line for each bit that is set; "no warnings" without any.
+    """
+    worlds = np.atleast_1d(np.asarray(warning)).astype(int).reshape(-1)
+    lines = []
+    for bit, meaning in _MEANINGS.items():
+        count = int(np.sum((worlds & bit) != 0))
+        if count:
+            where = f" (in {count} of {len(worlds)} worlds)" if len(worlds) > 1 else ""
+            lines.append(f"{bit.name}{where}: {meaning.what}. Remedy: {meaning.remedy}.")
+    return "\n".join(lines) or "no warnings"
 
 
 class UnsupportedError(NotImplementedError):

@@ -180,10 +180,10 @@ def _summary(name: str, model: Any, run: Run) -> Any:
     import numpy as np
     from rich.table import Table
 
-    from jaxsim.results import Warning
+    from jaxsim.results import WarningBit
 
     warning = np.asarray(run.final.warning)
-    bad = Warning.BAD_QPOS | Warning.BAD_QVEL | Warning.BAD_QACC
+    bad = WarningBit.BAD_QPOS | WarningBit.BAD_QVEL | WarningBit.BAD_QACC
     finite = np.isfinite(np.asarray(run.trajectory["qpos"])).all((1, 2)) & (warning & bad == 0)
     ncon, slots = run.trajectory["ncon"], run.final.contact.dist.shape[-1]
     table = Table(title=f"{Path(name).stem}: {run.worlds:,} worlds x {run.steps:,} steps", show_header=False)
@@ -196,9 +196,9 @@ def _summary(name: str, model: Any, run: Run) -> Any:
     table.add_row("simulated", f"{run.worlds * run.steps * run.timestep:,.1f} s in {run.run_seconds:.2f} s")
     table.add_row("compile", f"{run.compile_seconds:.2f} s")
     table.add_row("contacts used", f"{ncon.mean():.1f} mean, {ncon.max()} most, of {slots} slots a world")
-    table.add_row("overflow", _worlds(warning & Warning.CONTACT_OVERFLOW != 0))
+    table.add_row("overflow", _worlds(warning & WarningBit.CONTACT_OVERFLOW != 0))
     limit = int(model.opt.iterations)
-    table.add_row(f"not converged in {limit} iterations", _worlds(warning & Warning.NOT_CONVERGED != 0))
+    table.add_row(f"not converged in {limit} iterations", _worlds(warning & WarningBit.NOT_CONVERGED != 0))
     table.add_row("non-finite", _worlds(~finite))
     return table
 

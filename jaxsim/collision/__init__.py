@@ -2,5 +2,6 @@
 
 from jaxsim.collision.driver import collision
 from jaxsim.collision.frame import make_frame
+from jaxsim.collision.table import COLLIDERS
 
-__all__ = ["collision", "make_frame"]
+__all__ = ["COLLIDERS", "collision", "make_frame"]

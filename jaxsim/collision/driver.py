@@ -8,20 +8,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.collision.candidates import Candidates
 from jaxsim.collision.frame import make_frame
 from jaxsim.collision.parameters import Parameters, pair_parameters
 from jaxsim.collision.points import Shape
 from jaxsim.collision.select import pick_active
-from jaxsim.collision.slots import Batch, ContactGroup, SlotLayout, slot_layout
-from jaxsim.collision.table import Collider
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.data import Contact, Data
 from jaxsim.enums import GeomType
-from jaxsim.math.rows import concat, stack, take
+from jaxsim.math.axis import concat, stack, take
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
-from jaxsim.results import Warning
+from jaxsim.results import WarningBit
+from jaxsim.structure.colliders import Collider
+from jaxsim.structure.pairs import Candidates
+from jaxsim.structure.slots import Batch, ContactGroup, SlotLayout, slot_layout
 
 __all__ = ["collision"]
 
@@ -58,7 +58,7 @@ def collision(model: Model, data: Data) -> Data:
 
     Reads geom_xpos, geom_xmat. A slot not in use has geoms -1, a distance above `includemargin` and harmless values
     elsewhere. `efc_address` is left at -1 for the solver. Contacts that find no slot set
-    `Warning.CONTACT_OVERFLOW`. Discrete choices (features, picked pairs and points) carry no derivative.
+    `WarningBit.CONTACT_OVERFLOW`. Discrete choices (features, picked pairs and points) carry no derivative.
     """
     layout = slot_layout(model)
     if layout.count == 0:
@@ -80,7 +80,9 @@ def collision(model: Model, data: Data) -> Data:
         overflow = overflow | group_overflow
     contact = _contact(layout, slots)
     ncon = sum(jnp.sum(s.detected, axis=0, dtype=data.ncon.dtype) for s in slots)
-    warning = data.warning | jnp.where(overflow, int(Warning.CONTACT_OVERFLOW), 0).astype(data.warning.dtype)
+    warning = data.warning | jnp.where(overflow, int(WarningBit.CONTACT_OVERFLOW), 0).astype(
+        data.warning.dtype
+    )
     return data.replace(contact=contact, ncon=ncon, warning=warning)
 
 

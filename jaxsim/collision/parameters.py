@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.collision.candidates import Candidates
 from jaxsim.collision.vec import TINY
 from jaxsim.enums import EnableBit
-from jaxsim.math.rows import concat, take
+from jaxsim.math.axis import concat, take
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
+from jaxsim.structure.pairs import Candidates
 
 __all__ = ["MINIMUM_FRICTION", "Parameters", "pair_parameters"]
 

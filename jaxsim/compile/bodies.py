@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jaxsim.compile.assets import Assets
+from jaxsim.compile.cameras_lights import compile_camera, compile_light
 from jaxsim.compile.frames import IDENTITY, ORIGIN, accumulate, invert, rotate
 from jaxsim.compile.geoms import compile_geom
 from jaxsim.compile.inertia import MINVAL, combine, principal_axes
@@ -13,7 +14,6 @@ from jaxsim.compile.orientation import orientation
 from jaxsim.compile.records import Body
 from jaxsim.compile.sites import compile_site
 from jaxsim.compile.tree import Tree
-from jaxsim.compile.views import compile_camera, compile_light
 from jaxsim.enums import JointType
 from jaxsim.mjcf import Spec
 

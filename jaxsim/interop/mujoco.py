@@ -8,10 +8,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim.data import Data, make_data
+from jaxsim.data import Data
 from jaxsim.enums import ObjType
 from jaxsim.model import Model, from_fields
 from jaxsim.options import Option, Statistic
+from jaxsim.pipeline.make_data import make_data
 
 __all__ = ["get_data", "put_data", "put_model"]
 

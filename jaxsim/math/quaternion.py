@@ -6,8 +6,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.math import safe
+from jaxsim.math.axis import components, split, stack
 from jaxsim.math.linear import bilinear
-from jaxsim.math.rows import components, split, stack
 from jaxsim.math.vector import cross, scale
 
 __all__ = [

@@ -9,8 +9,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
+from jaxsim.math.axis import components, concat, split, stack
 from jaxsim.math.linear import bilinear
-from jaxsim.math.rows import components, concat, split, stack
 from jaxsim.math.vector import cross, dot, matmul, matvec, matvec_transposed
 
 __all__ = [

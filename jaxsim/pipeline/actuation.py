@@ -11,11 +11,11 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import BiasType, DisableBit, DynType, GainType, JointType, TrnType
 from jaxsim.math import safe
-from jaxsim.math.rows import add_rows, concat, take
+from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.model import Model
 from jaxsim.pipeline.transmission import actuator_forces_to_dofs
 from jaxsim.pytree import Static
-from jaxsim.results import Warning
+from jaxsim.results import WarningBit
 
 __all__ = ["actuator_disabled", "bad_values", "fwd_actuation", "next_activation", "wrap_activations"]
 
@@ -131,7 +131,7 @@ def _affine(kind: np.ndarray, affine: int, prm: Array, length: Array, velocity: 
 
 
 def fwd_actuation(model: Model, data: Data) -> Data:
-    """Computes actuator_force, act_dot and qfrc_actuator; sets Warning.BAD_CTRL where controls are bad."""
+    """Computes actuator_force, act_dot and qfrc_actuator; sets WarningBit.BAD_CTRL where controls are bad."""
     zero = jnp.zeros((model.nv, 1), data.qvel.dtype)
     if not model.nactuator or model.opt.disableflags & DisableBit.ACTUATION:
         return data.replace(
@@ -140,7 +140,7 @@ def fwd_actuation(model: Model, data: Data) -> Data:
             act_dot=jnp.zeros((model.na, 1), data.qvel.dtype),
         )
     ctrl, bad = _controls(model, data)
-    warning = data.warning | jnp.where(bad, int(Warning.BAD_CTRL), 0).astype(data.warning.dtype)
+    warning = data.warning | jnp.where(bad, int(WarningBit.BAD_CTRL), 0).astype(data.warning.dtype)
     act_dot = _act_dot(model, data, ctrl) if model.na else data.act_dot
     length = take(data.actuator_length, model.actuator_outadr)
     velocity = take(data.actuator_velocity, model.actuator_outadr)

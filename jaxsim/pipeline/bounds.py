@@ -11,7 +11,7 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import GeomType, JointType
 from jaxsim.math import safe
-from jaxsim.math.rows import concat, take
+from jaxsim.math.axis import concat, take
 from jaxsim.model import Model
 
 __all__ = ["dof_lengths", "geom_bounds"]

@@ -9,10 +9,10 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit
 from jaxsim.math import safe, spatial
-from jaxsim.math.rows import take
+from jaxsim.math.axis import take
 from jaxsim.model import Model
 from jaxsim.pipeline.passive import polynomial, spring_stretch, tendon_stretch
-from jaxsim.pipeline.topology import m_entries
+from jaxsim.structure.trees import m_entries
 
 __all__ = ["energy", "energy_pos", "energy_vel"]
 

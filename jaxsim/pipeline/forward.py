@@ -15,7 +15,7 @@ from jax import Array, lax
 
 from jaxsim import worlds
 from jaxsim.collision.driver import collision
-from jaxsim.data import STATE_FIELDS, Data, blank
+from jaxsim.data import STATE_FIELDS, Data
 from jaxsim.enums import DisableBit, EnableBit, IntegratorType
 from jaxsim.model import Model
 from jaxsim.pipeline.acceleration import fwd_acceleration
@@ -24,6 +24,7 @@ from jaxsim.pipeline.energy import energy
 from jaxsim.pipeline.inertia import com_pos, crb
 from jaxsim.pipeline.integrate import advance, euler, integrate_pos
 from jaxsim.pipeline.kinematics import camlight, kinematics
+from jaxsim.pipeline.make_data import blank
 from jaxsim.pipeline.passive import passive
 from jaxsim.pipeline.sensor import sensor_acc, sensor_pos, sensor_vel
 from jaxsim.pipeline.supported import check_supported
@@ -32,7 +33,7 @@ from jaxsim.pipeline.velocity import com_vel, rne
 from jaxsim.pipeline.watch import guard_acceleration, guard_state
 from jaxsim.pipeline.work import Work
 from jaxsim.pytree import Record, leaf, record
-from jaxsim.solver.rows import make_constraint
+from jaxsim.solver.constraint import make_constraint
 from jaxsim.solver.solve import solve
 
 __all__ = ["forward", "native_forward", "native_step", "step", "step1", "step2"]

@@ -15,13 +15,14 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import JointType, TrnType
 from jaxsim.math import spatial
-from jaxsim.math.rows import add_rows, concat, mask_product, take
+from jaxsim.math.axis import add_rows, concat, mask_product, take
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import scale
 from jaxsim.model import Model
-from jaxsim.pipeline.topology import m_entries, tree
 from jaxsim.pytree import Static
 from jaxsim.solver import linalg
+from jaxsim.structure.sparsity import tree_structure
+from jaxsim.structure.trees import m_entries, tree
 
 __all__ = ["added_by_actuators", "com_pos", "crb", "joint_inertia", "root_offset", "tendon_inertia"]
 
@@ -134,7 +135,7 @@ def _momenta(composite: Array, cdof: Array, *, static: Static) -> Array:
 @stage
 def _entries(cdof: Array, momentum: Array, armature: Array, *, static: Static) -> Array:
     rows, cols = m_entries(static)
-    entries = linalg.dot_tree(linalg.tree_structure(static.dof_parentid), cdof, momentum)
+    entries = linalg.dot_tree(tree_structure(static.dof_parentid), cdof, momentum)
     return entries + add_rows(armature, np.flatnonzero(rows == cols), len(rows))
 
 

@@ -9,12 +9,13 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit, JointType
 from jaxsim.math import quaternion as quat
-from jaxsim.math.rows import add_rows, concat, take
+from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import actuator_disabled, next_activation, wrap_activations
 from jaxsim.pipeline.passive import damping_slope
-from jaxsim.pipeline.topology import m_entries
 from jaxsim.solver import linalg
+from jaxsim.structure.sparsity import tree_structure
+from jaxsim.structure.trees import m_entries
 
 __all__ = ["advance", "difference_pos", "euler", "integrate_pos"]
 
@@ -105,7 +106,7 @@ def euler(model: Model, data: Data) -> Data:
     """
     qacc = data.qacc
     if model.nv and not model.opt.disableflags & (DisableBit.EULERDAMP | DisableBit.DAMPER):
-        structure = linalg.tree_structure(model.dof_parentid)
+        structure = tree_structure(model.dof_parentid)
         rows, cols = m_entries(model.static)
         slope = model.opt.timestep * damping_slope(model, data)
         damped = data.M + add_rows(slope, np.flatnonzero(rows == cols), len(rows))

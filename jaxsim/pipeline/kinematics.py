@@ -18,7 +18,7 @@ from jaxsim.data import Data
 from jaxsim.enums import CamLightType, JointType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
-from jaxsim.math.rows import concat, split, take
+from jaxsim.math.axis import concat, split, take
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import cross, matmul, matvec, scale
 from jaxsim.model import Model

@@ -10,10 +10,10 @@ from jaxsim.data import Data
 from jaxsim.enums import DisableBit, JointType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
-from jaxsim.math.rows import concat, take
+from jaxsim.math.axis import concat, take
 from jaxsim.math.spatial import dot
 from jaxsim.model import Model
-from jaxsim.solver.layout import row_layout
+from jaxsim.structure.constraints import row_layout
 
 __all__ = ["joint_limit", "tendon_limit"]
 

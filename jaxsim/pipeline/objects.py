@@ -11,7 +11,7 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import ObjType
 from jaxsim.math import quaternion as quat
-from jaxsim.math.rows import concat, take
+from jaxsim.math.axis import concat, take
 from jaxsim.math.spatial import cross, shift_motion
 from jaxsim.model import Model
 from jaxsim.pipeline.inertia import root_offset

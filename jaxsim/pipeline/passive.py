@@ -12,10 +12,10 @@ from jaxsim.data import Data
 from jaxsim.enums import DisableBit, JointType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe, spatial
-from jaxsim.math.rows import concat, mask_product, take
+from jaxsim.math.axis import concat, mask_product, take
 from jaxsim.model import Model
 from jaxsim.pipeline.inertia import added_by_actuators, root_offset
-from jaxsim.pipeline.topology import tree
+from jaxsim.structure.trees import tree
 
 __all__ = ["damping_slope", "passive", "polynomial", "spring_stretch"]
 

@@ -9,10 +9,10 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import ConeType, EqType, ObjType
 from jaxsim.math import quaternion as quat
-from jaxsim.math.rows import add_rows, concat, take
+from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.math.spatial import cross, matvec, matvec_transposed
 from jaxsim.model import Model
-from jaxsim.solver.layout import row_layout
+from jaxsim.structure.constraints import row_layout
 
 __all__ = ["constraint_wrenches", "contact_force"]
 

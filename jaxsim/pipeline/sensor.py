@@ -16,7 +16,7 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import DataType, DisableBit, SensorType, Stage, TrnType
 from jaxsim.math import quaternion as quat
-from jaxsim.math.rows import add_rows, concat, take
+from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.math.spatial import cross, matvec_transposed, shift_force
 from jaxsim.model import Model
 from jaxsim.pipeline import objects

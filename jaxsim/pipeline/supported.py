@@ -10,7 +10,6 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from jaxsim.collision.slots import unsupported_pairs
 from jaxsim.enums import (
     BiasType,
     DynType,
@@ -27,6 +26,7 @@ from jaxsim.enums import (
 from jaxsim.model import Model
 from jaxsim.pytree import Static
 from jaxsim.results import UnsupportedError
+from jaxsim.structure.slots import unsupported_pairs
 
 __all__ = ["check_constants", "check_supported"]
 

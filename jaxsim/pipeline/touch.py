@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.collision.slots import SlotLayout, slot_layout
 from jaxsim.data import Data
-from jaxsim.math.rows import add_rows, take
+from jaxsim.math.axis import add_rows, take
 from jaxsim.math.spatial import matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.reaction import contact_force
 from jaxsim.pipeline.region import meets
 from jaxsim.pytree import Static
+from jaxsim.structure.slots import SlotLayout, slot_layout
 
 __all__ = ["touch"]
 

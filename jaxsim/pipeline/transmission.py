@@ -12,10 +12,10 @@ from jax import Array, lax
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit, JointType, TrnType
 from jaxsim.math import quaternion as quat
-from jaxsim.math.rows import add_rows, concat, take
+from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.model import Model
-from jaxsim.pipeline.topology import actuated_dofs, moment_entries, tendon_entries
 from jaxsim.pytree import Static
+from jaxsim.structure.trees import actuated_dofs, moment_entries, tendon_entries
 
 __all__ = ["actuator_forces_to_dofs", "tendon", "transmission", "transmission_velocity"]
 
@@ -43,7 +43,7 @@ def tendon(model: Model, data: Data) -> Data:
 
 
 def transmission(model: Model, data: Data) -> Data:
-    """Computes actuator_length and `work.actuator_moment`, the entries of `topology.moment_entries`."""
+    """Computes actuator_length and `work.actuator_moment`, the entries of `trees.moment_entries`."""
     if not model.nactuator:
         return data
     scalar, jointed, tendons = _groups(model.static)

@@ -15,13 +15,13 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit
 from jaxsim.math import spatial
-from jaxsim.math.rows import concat, mask_product, split, take
+from jaxsim.math.axis import concat, mask_product, split, take
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import scale
 from jaxsim.model import Model
 from jaxsim.pipeline.inertia import root_offset
-from jaxsim.pipeline.topology import tree
 from jaxsim.pytree import Static
+from jaxsim.structure.trees import tree
 
 __all__ = ["apply_wrenches", "com_vel", "rne", "rne_postconstraint", "subtree_vel"]
 

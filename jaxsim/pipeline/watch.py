@@ -5,11 +5,12 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.data import Data, initial_state
+from jaxsim.data import Data
 from jaxsim.enums import DisableBit
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import bad_values
-from jaxsim.results import Warning
+from jaxsim.pipeline.make_data import initial_state
+from jaxsim.results import WarningBit
 
 __all__ = ["guard_acceleration", "guard_state"]
 
@@ -23,9 +24,9 @@ def guard_state(model: Model, state: dict[str, Array]) -> tuple[dict[str, Array]
     )
     warning = (
         state["warning"]
-        | jnp.where(bad_qpos, Warning.BAD_QPOS, 0)
-        | jnp.where(bad_qvel, Warning.BAD_QVEL, 0)
-        | jnp.where(bad_ctrl, Warning.BAD_CTRL, 0)
+        | jnp.where(bad_qpos, WarningBit.BAD_QPOS, 0)
+        | jnp.where(bad_qvel, WarningBit.BAD_QVEL, 0)
+        | jnp.where(bad_ctrl, WarningBit.BAD_CTRL, 0)
     )
     state = state | {"ctrl": jnp.where(bad_ctrl, 0, state["ctrl"])}
     if model.opt.disableflags & DisableBit.AUTORESET:
@@ -39,7 +40,7 @@ def guard_acceleration(model: Model, before: dict[str, Array], after: Data) -> D
     fallback = before if model.opt.disableflags & DisableBit.AUTORESET else _initial(model)
     moved = {name: getattr(after, name) for name in ("time", "qpos", "qvel", "act", "qacc_warmstart")}
     moved = _replace_where(failed, moved, fallback)
-    return after.replace(warning=after.warning | jnp.where(failed, Warning.BAD_QACC, 0), **moved)
+    return after.replace(warning=after.warning | jnp.where(failed, WarningBit.BAD_QACC, 0), **moved)
 
 
 def _initial(model: Model) -> dict[str, Array]:

@@ -17,9 +17,9 @@ class Work(Record):
 
     ten_J: Array | None = leaf("ntendon nv", "tendon Jacobian", default=None)
     actuator_moment: Array | None = leaf(
-        "nJmom", "moment arms: entries of topology.moment_entries", default=None
+        "nJmom", "moment arms: entries of trees.moment_entries", default=None
     )
-    rows: Any = leaf("", "constraint rows, solver.rows.Rows", default=None)
+    rows: Any = leaf("", "constraint rows, solver.stack.Rows", default=None)
     solution: Array | None = leaf(
         "nv", "qacc already known to solve this step, from an earlier pass", default=None
     )

@@ -15,8 +15,8 @@ from jax import Array
 
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem, forces, hessian
-from jaxsim.solver.layout import RowLayout
 from jaxsim.solver.stack import RowValues, residuals, transpose
+from jaxsim.structure.constraints import RowLayout
 
 __all__ = ["Optimum", "evaluate", "optimum"]
 

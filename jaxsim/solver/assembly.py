@@ -10,12 +10,13 @@ import functools
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.math.rows import concat, contract, sum_rows, take
+from jaxsim.math.axis import concat, contract, sum_rows, take
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, record
-from jaxsim.solver import cone, linalg
-from jaxsim.solver.layout import RowLayout
+from jaxsim.solver import cone
 from jaxsim.solver.stack import Rows, RowValues, gram, transpose
+from jaxsim.structure.constraints import RowLayout
+from jaxsim.structure.sparsity import places_of
 
 __all__ = ["Problem", "cost", "forces", "hessian", "multiply", "push"]
 
@@ -74,5 +75,5 @@ def _embedded(layout: RowLayout, M: Array) -> Array:
     """M's entries in the structure of the Hessian."""
     if layout.hessian == layout.inertia:
         return M
-    places = linalg.places_of(layout.inertia)[layout.hessian.rows, layout.hessian.cols]
+    places = places_of(layout.inertia)[layout.hessian.rows, layout.hessian.cols]
     return take(concat([M, jnp.zeros((1, M.shape[-1]), M.dtype)]), places)

@@ -18,12 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.math.rows import add_rows, concat, contract, mask_product, take
+from jaxsim.math.axis import add_rows, concat, contract, mask_product, take
 from jaxsim.math.stage import stage
-from jaxsim.pipeline.topology import tree
 from jaxsim.pytree import Record, Static, leaf, record, static
 from jaxsim.solver.jacobian import Curvature, weighted
-from jaxsim.solver.linalg import TreeStructure
+from jaxsim.structure.sparsity import TreeStructure
+from jaxsim.structure.trees import tree
 
 __all__ = ["BodyJacobian", "Sides", "sides"]
 

@@ -10,14 +10,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.collision.slots import ContactGroup
 from jaxsim.data import Contact, Data
 from jaxsim.enums import ConeType
 from jaxsim.math import spatial
-from jaxsim.math.rows import concat, take
+from jaxsim.math.axis import concat, take
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
-from jaxsim.pipeline.topology import tree
 from jaxsim.solver.bodies import BodyJacobian, sides
 from jaxsim.solver.impedance import (
     MAX_IMPEDANCE,
@@ -28,9 +26,11 @@ from jaxsim.solver.impedance import (
     regularisation,
 )
 from jaxsim.solver.jacobian import DenseJacobian
-from jaxsim.solver.layout import ContactBlock
 from jaxsim.solver.parts import Part
 from jaxsim.solver.stack import Elliptic, Jacobian, edges
+from jaxsim.structure.constraints import ContactBlock
+from jaxsim.structure.slots import ContactGroup
+from jaxsim.structure.trees import tree
 
 __all__ = ["contact_rows"]
 

@@ -15,14 +15,14 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import EqType, ObjType
 from jaxsim.math import quaternion, safe
-from jaxsim.math.rows import concat, mask_product, take
+from jaxsim.math.axis import concat, mask_product, take
 from jaxsim.math.spatial import cross, dot, matvec
 from jaxsim.model import Model
-from jaxsim.pipeline.topology import tree
 from jaxsim.solver.impedance import Impedance, impedance, regularisation
 from jaxsim.solver.jacobian import DenseJacobian
-from jaxsim.solver.layout import RowLayout
 from jaxsim.solver.parts import Part
+from jaxsim.structure.constraints import RowLayout
+from jaxsim.structure.trees import tree
 
 __all__ = ["attachments", "joint_equalities", "tendon_equalities"]
 

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.math.rows import add_rows, contract, take
+from jaxsim.math.axis import add_rows, contract, take
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, record, static
-from jaxsim.solver.linalg import TreeStructure
+from jaxsim.structure.sparsity import TreeStructure
 
 __all__ = ["Curvature", "DenseJacobian", "DofJacobian", "weighted"]
 

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.math.rows import sum_rows
+from jaxsim.math.axis import sum_rows
 from jaxsim.math.stage import stage
 from jaxsim.solver import cone
 from jaxsim.solver.stack import Rows, RowValues

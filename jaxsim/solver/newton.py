@@ -20,14 +20,14 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.math.rows import sum_rows
+from jaxsim.math.axis import sum_rows
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
 from jaxsim.solver.assembly import Problem, cost, hessian, multiply, push
-from jaxsim.solver.layout import RowLayout
 from jaxsim.solver.linesearch import search, slope_function
 from jaxsim.solver.stack import Rows, RowValues, product, residuals
+from jaxsim.structure.constraints import RowLayout
 
 __all__ = ["Limits", "Solution", "finish", "minimise", "start"]
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.math.rows import concat
+from jaxsim.math.axis import concat
 from jaxsim.math.stage import stage
 from jaxsim.solver.jacobian import DofJacobian
 from jaxsim.solver.stack import Block, Elliptic, Jacobian, Rows

@@ -11,12 +11,12 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.math import quaternion, safe
-from jaxsim.math.rows import take
+from jaxsim.math.axis import take
 from jaxsim.model import Model
 from jaxsim.solver.impedance import impedance, regularisation
 from jaxsim.solver.jacobian import DenseJacobian, DofJacobian
-from jaxsim.solver.layout import RowLayout
 from jaxsim.solver.parts import Part
+from jaxsim.structure.constraints import RowLayout
 
 __all__ = ["ball_limits", "dof_friction", "joint_limits", "tendon_friction", "tendon_limits"]
 

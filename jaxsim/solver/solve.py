@@ -7,14 +7,14 @@ from jax import Array, lax
 
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit
-from jaxsim.math.rows import concat, sum_rows
+from jaxsim.math.axis import concat, sum_rows
 from jaxsim.model import Model
-from jaxsim.results import Warning
+from jaxsim.results import WarningBit
 from jaxsim.solver.adjoint import Optimum, evaluate, optimum
 from jaxsim.solver.assembly import Problem, forces
-from jaxsim.solver.layout import row_layout
 from jaxsim.solver.newton import Solution, minimise
 from jaxsim.solver.stack import Rows
+from jaxsim.structure.constraints import row_layout
 
 __all__ = ["solve"]
 
@@ -68,7 +68,7 @@ def _statistics(model: Model, problem: Problem, solution: Solution, warning: Arr
     epsilon = float(jnp.finfo(g.dtype).eps)
     round_off = _ROUND_OFF * epsilon * scale * (_norm(solution.inertial) + _norm(problem.force))
     failed = ~solution.converged & (g > jnp.maximum(model.opt.tolerance, round_off))
-    bit = jnp.asarray(int(Warning.NOT_CONVERGED), warning.dtype)
+    bit = jnp.asarray(int(WarningBit.NOT_CONVERGED), warning.dtype)
     return {
         "solver_niter": solution.iterations,
         "solver_gradient": g,

@@ -15,12 +15,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.math.rows import concat
+from jaxsim.math.axis import concat
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, record, static
 from jaxsim.solver.bodies import BodyJacobian
 from jaxsim.solver.jacobian import Curvature, DenseJacobian, DofJacobian
-from jaxsim.solver.linalg import TreeStructure
+from jaxsim.structure.sparsity import TreeStructure
 
 __all__ = [
     "Block",

@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from jaxsim.collision.slots import slot_count, slot_layout, unsupported_pairs
 from jaxsim.interop.mujoco import put_model
+from jaxsim.structure.slots import slot_count, slot_layout, unsupported_pairs
 from tests.collision import oracle
 
 TREE = """

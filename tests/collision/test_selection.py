@@ -12,9 +12,9 @@ import pytest
 
 from jaxsim.collision import table
 from jaxsim.collision.select import pick_active
-from jaxsim.collision.slots import slot_layout
 from jaxsim.interop.mujoco import put_model
-from jaxsim.results import Warning
+from jaxsim.results import WarningBit
+from jaxsim.structure.slots import slot_layout
 from tests.collision import oracle
 
 
@@ -53,8 +53,8 @@ def test_selected_slots_agree_with_c() -> None:
 
 def test_broad_phase_agrees_with_c(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {kinds: row._replace(exhaustive=4) for kinds, row in table.COLLIDERS.items()}
-    monkeypatch.setattr("jaxsim.collision.slots.COLLIDERS", small)
-    monkeypatch.setattr("jaxsim.collision.slots._NEAREST_PER_GEOM", 2)
+    monkeypatch.setattr("jaxsim.structure.slots.COLLIDERS", small)
+    monkeypatch.setattr("jaxsim.structure.slots._NEAREST_PER_GEOM", 2)
     mj_model = _heap(16, 'margin=".01"')
     layout = slot_layout(put_model(mj_model))
     assert any(batch.budget is not None for batch in layout.batches)
@@ -71,7 +71,7 @@ def test_overflow_keeps_the_deepest() -> None:
     xpos, xmat, wanted = oracle.detect(mj_model, qpos)
     model = oracle.native_model(mj_model, nconmax=6)
     data = oracle.run(model, oracle.native_data(model, xpos, xmat))
-    flags = np.asarray(data.warning) & Warning.CONTACT_OVERFLOW > 0
+    flags = np.asarray(data.warning) & WarningBit.CONTACT_OVERFLOW > 0
     np.testing.assert_array_equal(flags, [len(w) > 6 for w in wanted])
     assert flags.any()
     assert not flags.all()

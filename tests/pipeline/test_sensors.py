@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jaxsim
-from jaxsim.data import make_data
+from jaxsim.pipeline.make_data import make_data
 from tests.pipeline import scenes
 from tests.pipeline.oracle import error, load, put_state, states
 

@@ -5,7 +5,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from jaxsim.pipeline.topology import m_entries
+from jaxsim.structure.trees import m_entries
 from tests.pipeline import scenes
 from tests.pipeline.oracle import error, load, put_state, smooth, states
 

@@ -12,10 +12,11 @@ from jaxsim.solver import linalg
 from jaxsim.solver.adjoint import Optimum, evaluate, optimum
 from jaxsim.solver.assembly import Problem
 from jaxsim.solver.jacobian import DenseJacobian
-from jaxsim.solver.layout import RowLayout
 from jaxsim.solver.newton import Limits, finish, start
 from jaxsim.solver.parts import Part, stack
 from jaxsim.solver.stack import Elliptic, edges
+from jaxsim.structure.constraints import RowLayout
+from jaxsim.structure.sparsity import tree_structure
 
 NV = 5
 
@@ -23,7 +24,7 @@ NV = 5
 @functools.cache
 def layout() -> RowLayout:
     none = np.zeros(0, int)
-    full = linalg.tree_structure(np.arange(-1, NV - 1))
+    full = tree_structure(np.arange(-1, NV - 1))
     fields = {f.name: none for f in dataclasses.fields(RowLayout)}
     return RowLayout(**fields | {"contacts": (), "size": 0, "inertia": full, "hessian": full})
 

@@ -9,6 +9,7 @@ import pytest
 from jax.test_util import check_grads
 
 from jaxsim.solver import linalg
+from jaxsim.structure.sparsity import TreeStructure, tree_structure
 
 solve = jax.jit(linalg.solve_tree, static_argnums=0)
 multiply = jax.jit(linalg.mul_tree, static_argnums=0)
@@ -28,9 +29,9 @@ TREES = {
 
 def system(
     parent: tuple[int, ...], width: int, seed: int = 0
-) -> tuple[linalg.TreeStructure, np.ndarray, np.ndarray]:
+) -> tuple[TreeStructure, np.ndarray, np.ndarray]:
     """A structure, positive definite matrices of it, (n, n, W), and right-hand sides, (n, W)."""
-    structure = linalg.tree_structure(parent)
+    structure = tree_structure(parent)
     rng = np.random.default_rng(seed)
     mask = np.zeros((structure.n, structure.n))
     mask[structure.rows, structure.cols] = 1
@@ -94,7 +95,7 @@ def test_one_bad_world_spoils_no_other() -> None:
 def test_singular_systems_have_finite_solutions(width: int) -> None:
     """Four slides along three axes: the last pivot is zero, and counts as 1e-15 as in the C engine."""
     axes = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [np.sqrt(0.5), np.sqrt(0.5), 0]])
-    structure = linalg.tree_structure((-1, 0, 1, 2))
+    structure = tree_structure((-1, 0, 1, 2))
     entries = (axes @ axes.T)[structure.rows, structure.cols][:, None].repeat(width, axis=1)
     b = np.arange(4.0)[:, None].repeat(width, axis=1)
     x = np.asarray(solve(structure, jnp.asarray(entries), jnp.asarray(b)))
@@ -122,4 +123,4 @@ def test_derivatives(name: str) -> None:
 
 def test_parents_come_first() -> None:
     with pytest.raises(ValueError, match="parent of degree of freedom 1 is 2"):
-        linalg.tree_structure((-1, 2, 0))
+        tree_structure((-1, 2, 0))

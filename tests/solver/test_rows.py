@@ -10,16 +10,17 @@ import pytest
 
 import jaxsim
 from jaxsim import worlds
-from jaxsim.data import STATE_FIELDS, Data, make_data
+from jaxsim.data import STATE_FIELDS, Data
 from jaxsim.interop.mujoco import put_model
 from jaxsim.model import Model
 from jaxsim.pipeline.acceleration import fwd_acceleration
 from jaxsim.pipeline.actuation import fwd_actuation
 from jaxsim.pipeline.forward import fwd_position, fwd_velocity
+from jaxsim.pipeline.make_data import make_data
 from jaxsim.pipeline.work import Work
-from jaxsim.solver.layout import row_layout
-from jaxsim.solver.rows import make_constraint
+from jaxsim.solver.constraint import make_constraint
 from jaxsim.solver.stack import product
+from jaxsim.structure.constraints import row_layout
 
 from .scenes import SCENES, states
 

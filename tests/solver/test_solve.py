@@ -10,10 +10,10 @@ import pytest
 
 import jaxsim
 from jaxsim import worlds
-from jaxsim.data import make_data
 from jaxsim.interop.mujoco import put_model
-from jaxsim.results import Warning
-from jaxsim.solver.rows import make_constraint
+from jaxsim.pipeline.make_data import make_data
+from jaxsim.results import WarningBit
+from jaxsim.solver.constraint import make_constraint
 from jaxsim.solver.solve import solve
 
 from .scenes import SCENES, states
@@ -100,10 +100,10 @@ def test_iterations_that_run_out_are_reported():
     data = given(model, d).replace(qacc_warmstart=jnp.zeros(m.nv))
     full = forward(model, data)
     assert int(full.solver_niter) > 1
-    assert not int(full.warning) & Warning.NOT_CONVERGED
+    assert not int(full.warning) & WarningBit.NOT_CONVERGED
     short = forward(model.replace(opt=model.opt.replace(iterations=jnp.asarray(1))), data)
     assert int(short.solver_niter) == 1
-    assert int(short.warning) & Warning.NOT_CONVERGED
+    assert int(short.warning) & WarningBit.NOT_CONVERGED
     assert float(short.solver_gradient) > float(full.solver_gradient)
     none = forward(model.replace(opt=model.opt.replace(iterations=jnp.asarray(0))), data)
     assert int(none.solver_niter) == 0

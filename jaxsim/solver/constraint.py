@@ -7,15 +7,15 @@ import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
-from jaxsim.math.rows import concat
+from jaxsim.math.axis import concat
 from jaxsim.model import Model
 from jaxsim.solver import equality, scalar
 from jaxsim.solver.contacts import contact_rows
-from jaxsim.solver.layout import row_layout
 from jaxsim.solver.parts import Part, stack
 from jaxsim.solver.stack import Elliptic
+from jaxsim.structure.constraints import row_layout
 
-__all__ = ["make_constraint", "row_count"]
+__all__ = ["make_constraint"]
 
 _SCALAR = (
     ("ne", equality.attachments),
@@ -28,11 +28,6 @@ _SCALAR = (
     ("nl", scalar.joint_limits),
 )
 """Which count of Data each block of scalar rows belongs to, in the order of `layout.RowLayout`."""
-
-
-def row_count(model: Model) -> int:
-    """Rows of `efc_force`: all that can ever be in use."""
-    return row_layout(model).size
 
 
 def make_constraint(model: Model, data: Data) -> Data:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jaxsim.collision.candidates import Candidates, candidates, find_candidates, geom_name
-from jaxsim.collision.table import COLLIDERS, Collider
 from jaxsim.enums import DisableBit, GeomType
 from jaxsim.model import Model
 from jaxsim.pytree import Static, index_array
+from jaxsim.structure.colliders import COLLIDERS, Collider
+from jaxsim.structure.pairs import Candidates, candidates, find_candidates, geom_name
 
 __all__ = [
     "Batch",

@@ -12,13 +12,12 @@ import functools
 
 import numpy as np
 
-from jaxsim.collision.slots import ContactGroup, SlotLayout, slot_layout
 from jaxsim.enums import ConeType, DisableBit, EqType, JointType, ObjType, WrapType
 from jaxsim.model import Model
-from jaxsim.pipeline.topology import tree
 from jaxsim.pytree import Static, index_array
-from jaxsim.solver import linalg
-from jaxsim.solver.linalg import TreeStructure
+from jaxsim.structure.slots import ContactGroup, SlotLayout, slot_layout
+from jaxsim.structure.sparsity import TreeStructure, tree_structure
+from jaxsim.structure.trees import tree
 
 __all__ = ["ContactBlock", "RowLayout", "row_layout"]
 
@@ -141,8 +140,8 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout) -> RowLayout:
         joint_limit_dof=static.jnt_dofadr[joint_limit].astype(int),
         contacts=(),
         size=0,
-        inertia=linalg.tree_structure(static.dof_parentid),
-        hessian=linalg.tree_structure(static.dof_parentid),
+        inertia=tree_structure(static.dof_parentid),
+        hessian=tree_structure(static.dof_parentid),
     )
     blocks = []
     address = layout.n_dense + layout.n_dof
@@ -170,7 +169,7 @@ def _hessian_structure(static: Static, layout: RowLayout, slots: SlotLayout) -> 
         if below[d]:
             parent[d] = max(below[d])
             below[parent[d]] |= below[d] - {int(parent[d])}
-    return linalg.tree_structure(parent)
+    return tree_structure(parent)
 
 
 def _moving(static: Static) -> np.ndarray:

@@ -14,23 +14,24 @@ import numpy as np
 from jax import Array
 
 from jaxsim import worlds
-from jaxsim.data import Data, blank, initial_state
+from jaxsim.data import Data
 from jaxsim.enums import EqType, JointType, ObjType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
-from jaxsim.math.rows import add_rows, concat, mask_product, take
+from jaxsim.math.axis import add_rows, concat, mask_product, take
+from jaxsim.math.dense_inverse import inverse
 from jaxsim.math.vector import cross, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.bounds import dof_lengths, geom_bounds
 from jaxsim.pipeline.inertia import com_pos, joint_inertia, root_offset, tendon_inertia
 from jaxsim.pipeline.kinematics import kinematics
+from jaxsim.pipeline.make_data import blank, initial_state
 from jaxsim.pipeline.supported import check_constants
-from jaxsim.pipeline.topology import m_entries, moment_entries, tree
 from jaxsim.pipeline.transmission import tendon, transmission
 from jaxsim.pipeline.work import Work
 from jaxsim.pytree import Static
-from jaxsim.solver import linalg
-from jaxsim.solver.inverse import inverse
+from jaxsim.structure.sparsity import places_of, tree_structure
+from jaxsim.structure.trees import m_entries, moment_entries, tree
 
 __all__ = ["native_constants", "set_const"]
 
@@ -160,7 +161,7 @@ class _Trees(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def _trees(static: Static) -> tuple[_Trees, ...]:
-    index = linalg.places_of(linalg.tree_structure(static.dof_parentid))
+    index = places_of(tree_structure(static.dof_parentid))
     path = tree(static).path
     moving = static.body_dofnum[static.body_weldid] > 0
     shapes: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}

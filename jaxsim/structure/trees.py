@@ -14,7 +14,7 @@ import numpy as np
 from jaxsim.enums import JointType, TrnType, WrapType
 from jaxsim.model import Model
 from jaxsim.pytree import Static
-from jaxsim.solver import linalg
+from jaxsim.structure.sparsity import tree_structure
 
 __all__ = [
     "Entries",
@@ -79,13 +79,13 @@ def tree(static: Static) -> Tree:
 
 def m_entries(static: Static) -> tuple[np.ndarray, np.ndarray]:
     """(rows, cols) of the entries of M: row by row, ancestors ascending, the diagonal last."""
-    structure = linalg.tree_structure(static.dof_parentid)
+    structure = tree_structure(static.dof_parentid)
     return structure.rows, structure.cols
 
 
 def m_entry_count(model: Model) -> int:
     """Number of entries of M."""
-    return linalg.tree_structure(model.dof_parentid).size
+    return tree_structure(model.dof_parentid).size
 
 
 @functools.lru_cache(maxsize=64)

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsim.math.rows import add_rows, concat, mask_product, take
+from jaxsim.math.axis import add_rows, concat, mask_product, take
 
 INDEX = [
     [0, 1, 2, 3, 4],

@@ -1,0 +1,71 @@
+"""Which entries of a symmetric matrix are stored, where the matrix has the sparsity of a tree."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["TreeStructure", "places_of", "tree_structure"]
+
+
+class TreeStructure:
+    """Which entries of a symmetric matrix are stored: those between a degree of freedom and its ancestors.
+
+    Attributes:
+      parent: degree of freedom above each, -1: none.
+      paths: for each, its ancestors from the root down, itself last.
+      offset: where each one's row starts in the list of entries.
+      descendants: for each, those strictly below it.
+    """
+
+    __slots__ = ("_hash", "cols", "descendants", "n", "offset", "parent", "paths", "rows")
+
+    def __init__(self, parent: Sequence[int]):
+        self.parent = tuple(int(p) for p in parent)
+        self._hash = hash(self.parent)
+        self.n = len(self.parent)
+        paths: list[tuple[int, ...]] = []
+        for i, p in enumerate(self.parent):
+            if not -1 <= p < i:
+                raise ValueError(f"parent of degree of freedom {i} is {p}; it must be -1 or a smaller index")
+            paths.append(((*paths[p], i)) if p >= 0 else (i,))
+        self.paths = tuple(paths)
+        self.offset = tuple(int(x) for x in np.cumsum([0, *(len(p) for p in paths)]))
+        below: list[list[int]] = [[] for _ in paths]
+        for i, path in enumerate(paths):
+            for j in path[:-1]:
+                below[j].append(i)
+        self.descendants = tuple(tuple(b) for b in below)
+        self.rows = np.array([i for i, path in enumerate(paths) for _ in path], dtype=np.int32)
+        self.cols = np.array([j for path in paths for j in path], dtype=np.int32)
+
+    @property
+    def size(self) -> int:
+        """Number of stored entries, nM."""
+        return self.offset[-1]
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, TreeStructure) and self.parent == other.parent)
+
+
+@functools.lru_cache(maxsize=256)
+def _structure(parent: tuple[int, ...]) -> TreeStructure:
+    return TreeStructure(parent)
+
+
+def tree_structure(dof_parentid: Any) -> TreeStructure:
+    """Structure of the joint-space inertia of a model, from `model.dof_parentid`; cached."""
+    return _structure(tuple(int(p) for p in dof_parentid))
+
+
+def places_of(structure: TreeStructure) -> np.ndarray:
+    """Where each element of the matrix is among the stored entries, (n, n); one past their end: nowhere."""
+    places = np.full((structure.n, structure.n), structure.size)
+    places[structure.rows, structure.cols] = np.arange(structure.size)
+    return np.minimum(places, places.T)

@@ -1,0 +1,73 @@
+"""The house's floors: an import only goes down, or stays on its floor, and none hides in a function to dodge that."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import jaxsim
+
+ROOT = Path(jaxsim.__file__).parent
+
+FLOORS = (
+    ("enums", "results"),
+    ("pytree", "math"),
+    ("views", "options"),
+    ("model", "data"),
+    ("worlds",),
+    ("structure",),
+    ("collision",),
+    ("solver",),
+    ("pipeline",),
+    ("rollout",),
+    ("mjcf",),
+    ("compile",),
+    ("models", "interop", "viewer"),
+    ("cli",),
+)
+"""Files and folders of the package, lowest first; those of one floor do not know each other."""
+
+HEIGHT = {name: height for height, floor in enumerate(FLOORS) for name in floor}
+
+LAZY = {"cli", "viewer", "interop"}
+"""Where an import may wait for its use: optional packages, and commands that start fast."""
+
+
+def _place(module: str) -> str:
+    """The file or folder of the package that a module belongs to; empty: the package itself."""
+    return module.split(".")[1] if module.count(".") else ""
+
+
+def _modules() -> list[Path]:
+    return sorted(p for p in ROOT.rglob("*.py") if p.parent != ROOT or p.stem != "__init__")
+
+
+@pytest.mark.parametrize("path", _modules(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_down(path: Path):
+    here = path.relative_to(ROOT).with_suffix("").parts[0]
+    assert here in HEIGHT, f"{here} has no floor: give it one in FLOORS"
+    tree = ast.parse(path.read_text())
+    types = (n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")
+    top = {id(node) for body in (tree.body, *(n.body for n in types)) for node in body}
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("jaxsim"):
+            names = [
+                f"{node.module}.{a.name}" if node.module == "jaxsim" else node.module for a in node.names
+            ]
+        elif isinstance(node, ast.Import):
+            names = [a.name for a in node.names if a.name.startswith("jaxsim")]
+        for name in names:
+            there = _place(name)
+            if not there:  # the whole package
+                assert here in LAZY, f"line {node.lineno} imports the whole package"
+                continue
+            assert there == here or HEIGHT[there] < HEIGHT[here], f"line {node.lineno} imports {name}, above"
+            assert id(node) in top or here in LAZY, (
+                f"line {node.lineno}: import {name} at the top of the file"
+            )
+
+
+def test_every_floor_exists():
+    there = {p.stem for p in ROOT.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert set(HEIGHT) == there - {"__init__"}
