@@ -28,6 +28,8 @@ from jax.extend.core import Primitive
 from jax.extend.core import jaxpr_as_fun as _jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
+from jaxsim.math.stage import calls_for, kept_calls, lowering_calls
+
 __all__ = ["expand", "lift", "squeeze", "width_of"]
 
 Leaves = Sequence[Any]
@@ -236,9 +238,12 @@ def _varying(aval: Any) -> frozenset[str]:
     return aval.manual_axis_type.varying
 
 
-def _run(*leaves: Any, function: Any, mapped: tuple[bool, ...], width: int) -> list[Any]:
+def _run(
+    *leaves: Any, function: Any, mapped: tuple[bool, ...], width: int, calls: bool | None = None
+) -> list[Any]:
     native = [x if m else x[..., None] for x, m in zip(leaves, mapped, strict=True)]
-    jaxpr = _trace(function, tuple(_signature(x) for x in native), max(width, 1), *_context())
+    calls = kept_calls() if calls is None else calls
+    jaxpr = _trace(function, tuple(_signature(x) for x in native), max(width, 1), calls, *_context())
     results = _jaxpr_as_fun(jaxpr)(*native)
     return list(results) if width else [x[..., 0] for x in results]
 
@@ -249,13 +254,17 @@ def _context() -> tuple[Any, ...]:
 
 
 @functools.lru_cache(maxsize=512)
-def _trace(function: Any, signature: tuple[Any, ...], width: int, x64: bool, mesh: Any) -> Any:
-    """The native function's jaxpr at one set of types, traced once for type inference and lowering."""
+def _trace(function: Any, signature: tuple[Any, ...], width: int, calls: bool, x64: bool, mesh: Any) -> Any:
+    """The native function's jaxpr at one set of types, traced once for type inference and lowering.
+
+    Once more if it is lowered for another platform than the default one, with other stage boundaries.
+    """
 
     def full_width(*leaves: Any) -> list[Any]:
         return [_widen(jnp.asarray(x), width) for x in function(leaves)]
 
-    return jax.make_jaxpr(full_width)(*(jax.ShapeDtypeStruct(s, d) for s, d in signature))
+    with lowering_calls(calls):
+        return jax.make_jaxpr(full_width)(*(jax.ShapeDtypeStruct(s, d) for s, d in signature))
 
 
 @_native_p.def_abstract_eval
@@ -263,7 +272,7 @@ def _abstract(*avals: Any, function: Any, mapped: tuple[bool, ...], width: int) 
     signature = tuple(
         ((*a.shape,) if m else (*a.shape, 1), np.dtype(a.dtype)) for a, m in zip(avals, mapped, strict=True)
     )
-    jaxpr = _trace(function, signature, max(width, 1), *_context())
+    jaxpr = _trace(function, signature, max(width, 1), kept_calls(), *_context())
     out = [ShapedArray(a.shape if width else a.shape[:-1], a.dtype) for a in jaxpr.out_avals]
     if not (avals and _varying(avals[0])):
         return out
@@ -290,7 +299,8 @@ def _eager(*leaves: Any, function: Any, mapped: tuple[bool, ...], width: int) ->
 def _lower(ctx: Any, *args: Any, **params: Any) -> Any:
     """Inlines the native function; inside, nothing needs to know over which mesh axes it varies."""
     avals = [ShapedArray(a.shape, a.dtype) for a in ctx.avals_in]
-    return mlir.lower_fun(_run, multiple_results=True)(ctx.replace(avals_in=avals), *args, **params)
+    run = functools.partial(_run, calls=calls_for(ctx.module_context.platforms))
+    return mlir.lower_fun(run, multiple_results=True)(ctx.replace(avals_in=avals), *args, **params)
 
 
 mlir.register_lowering(_native_p, _lower)

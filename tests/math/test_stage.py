@@ -1,0 +1,54 @@
+"""Stage boundaries go by the platform that a program is lowered for."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxsim import worlds
+from jaxsim.math.stage import calls_for, lowering_calls, stage
+
+
+@stage
+def _inner(x):
+    return x * jnp.sin(x)
+
+
+@stage
+def _outer(x):
+    return _inner(x) + 1
+
+
+lifted = worlds.lift(lambda x: _outer(x) * 2)
+
+
+@pytest.mark.parametrize(("platform", "calls"), [("cpu", 2), ("cuda", 0), ("tpu", 0)])
+@pytest.mark.parametrize("batched", [False, True])
+def test_calls_stay_on_cpus_only(platform, calls, batched):
+    f = jax.vmap(lifted) if batched else lifted
+    x = jnp.ones((4, 3)) if batched else jnp.ones(3)
+    lowered = jax.jit(f).trace(x).lower(lowering_platforms=(platform,))
+    assert lowered.as_text().count('inlineable = "false"') == calls
+
+
+def test_derivatives_go_by_platform_too():
+    f = jax.grad(lambda x: jnp.sum(lifted(x)))
+    texts = {
+        platform: jax.jit(f).trace(jnp.ones(3)).lower(lowering_platforms=(platform,)).as_text()
+        for platform in ("cpu", "cuda")
+    }
+    assert 'inlineable = "false"' in texts["cpu"]
+    assert 'inlineable = "false"' not in texts["cuda"]
+
+
+def test_both_ways_give_the_same():
+    x = jnp.linspace(0.0, 1.0, 5)
+    results = []
+    for calls in (True, False):
+        with lowering_calls(calls):
+            results.append(jax.jit(lambda x: _outer(x))(x))
+    assert (results[0] == results[1]).all()
+
+
+def test_a_program_for_several_platforms_has_no_calls():
+    assert calls_for(["cpu"])
+    assert not calls_for(["cpu", "cuda"])
