@@ -6,9 +6,9 @@ from typing import Any
 
 from jaxsim.compile.archive import save_model
 from jaxsim.compile.load import load_model
+from jaxsim.compile.spec import Spec
 from jaxsim.data import Contact, Data
 from jaxsim.mjcf.errors import MjcfError
-from jaxsim.mjcf.spec import Spec
 from jaxsim.model import Model
 from jaxsim.options import Option
 from jaxsim.pipeline.forward import forward, step, step1, step2

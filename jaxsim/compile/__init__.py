@@ -1,7 +1,7 @@
-"""Spec to Model."""
+"""From a document to a Model."""
 
 from jaxsim.compile.archive import save_model
-from jaxsim.compile.assemble import compile_spec
 from jaxsim.compile.load import load_model
+from jaxsim.compile.spec import Spec
 
-__all__ = ["compile_spec", "load_model", "save_model"]
+__all__ = ["Spec", "load_model", "save_model"]

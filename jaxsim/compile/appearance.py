@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxsim.compile.columns import column
 from jaxsim.compile.names import Names
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["Material", "compile_material", "material_fields"]
 
@@ -36,7 +36,7 @@ class Material:
     textures: dict[int, tuple[str, Element]]
 
 
-def compile_material(spec: Spec, element: Element, index: int) -> Material:
+def compile_material(document: Document, element: Element, index: int) -> Material:
     """Reads one material.
 
     Raises:
@@ -45,14 +45,14 @@ def compile_material(spec: Spec, element: Element, index: int) -> Material:
     if not element.name:
         raise element.error("a material needs a name", attribute="name")
     textures: dict[int, tuple[str, Element]] = {}
-    for source in (*spec.default_chain(element), element):
+    for source in (*document.default_chain(element), element):
         if source.get("texture"):
             textures[_ROLES.index("rgb")] = (source["texture"], element)
         for layer in source.find_all("layer"):
             if "texture" in source:
                 raise layer.error("a material has either a texture or layers")
             textures[_ROLES.index(layer["role"])] = (layer["texture"], layer)
-    return Material(element, spec.resolve(element), element.name, index, textures)
+    return Material(element, document.resolve(element), element.name, index, textures)
 
 
 def material_fields(materials: list[Material], names: Names) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From Spec to Model: the order of compilation."""
+"""From a document to a Model: the order of compilation."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from jaxsim.compile.tendons import compile_tendons
 from jaxsim.compile.texture import texture_fields
 from jaxsim.compile.tree import Tree, build_tree
 from jaxsim.compile.treefields import tree_fields
-from jaxsim.mjcf import MjcfError, Spec
+from jaxsim.mjcf import Document, MjcfError
 from jaxsim.model import Model, from_fields
 
-__all__ = ["compile_spec"]
+__all__ = ["compile_document"]
 
 
-def compile_spec(spec: Spec, nconmax: int | None = None, njmax: int | None = None) -> Model:
+def compile_document(document: Document, nconmax: int | None = None, njmax: int | None = None) -> Model:
     """Compiles a model; every numeric field is the C compiler's.
 
     Args:
-        spec: the model.
+        document: the model.
         nconmax: contact slots of a world; chosen from the model if None.
         njmax: constraint rows of a world; chosen from the model if None.
 
@@ -46,46 +46,48 @@ def compile_spec(spec: Spec, nconmax: int | None = None, njmax: int | None = Non
     """
     try:
         with np.errstate(all="ignore"):
-            return from_fields(_compile(spec, nconmax, njmax))
+            return from_fields(_compile(document, nconmax, njmax))
     except MjcfError:
         raise
     except (ArithmeticError, ValueError) as error:
-        raise spec.root.error(f"the model has numbers that are too large or not finite: {error}") from None
+        raise document.root.error(
+            f"the model has numbers that are too large or not finite: {error}"
+        ) from None
 
 
-def _compile(spec: Spec, nconmax: int | None, njmax: int | None) -> dict[str, Any]:
+def _compile(document: Document, nconmax: int | None, njmax: int | None) -> dict[str, Any]:
     """Returns all fields of the model."""
-    _refuse(spec)
-    tree = build_tree(spec)
-    discard = bool(spec.compiler["discardvisual"])
-    assets = compile_assets(spec, _hulls(spec, tree), discard)
+    _refuse(document)
+    tree = build_tree(document)
+    discard = bool(document.compiler["discardvisual"])
+    assets = compile_assets(document, _hulls(document, tree), discard)
     for body in tree.bodies:
-        compile_body(spec, assets, body)
-    fuse_static(spec, tree)
+        compile_body(document, assets, body)
+    fuse_static(document, tree)
     if discard:
-        discard_visual(spec, tree, assets)
+        discard_visual(document, tree, assets)
     tree.renumber()
     tree.weld()
     names = Names(("material", "texture") if discard else ())
     _name(names, tree, assets)
     fields: dict[str, Any] = dict(empty_fields())
-    fields.update(_objects(spec, tree, assets, names))
-    fields["opt"] = compile_options(spec)
-    _total_mass(spec, fields)
+    fields.update(_objects(document, tree, assets, names))
+    fields["opt"] = compile_options(document)
+    _total_mass(document, fields)
     try:
         set_fixed(fields)
     except SleepError as error:
-        raise spec.section("tendon").children[error.tendon].error(str(error)) from None
+        raise document.section("tendon").children[error.tendon].error(str(error)) from None
     set_reference(fields)
     _spring_dampers(tree, fields)
-    actuators = spec.root.find("actuator")
+    actuators = document.root.find("actuator")
     if actuators is not None:
-        set_length_ranges(fields, spec.settings("compiler/lengthrange"), actuators.children)
-    _given_statistics(spec, fields)
-    fields.update(compile_keyframes(spec, names, fields))
-    sizes: Any = spec.settings("size")
+        set_length_ranges(fields, document.settings("compiler/lengthrange"), actuators.children)
+    _given_statistics(document, fields)
+    fields.update(compile_keyframes(document, names, fields))
+    sizes: Any = document.settings("size")
     fields.update(
-        modelname=spec.modelname,
+        modelname=document.modelname,
         names=names.table(),
         nuserdata=max(0, sizes["nuserdata"]),
         nconmax=-1 if nconmax is None else nconmax,
@@ -94,21 +96,21 @@ def _compile(spec: Spec, nconmax: int | None, njmax: int | None) -> dict[str, An
     return fields
 
 
-def _refuse(spec: Spec) -> None:
+def _refuse(document: Document) -> None:
     """Refuses what is not built: flexible objects and plugins."""
-    section = spec.root.find("deformable")
+    section = document.root.find("deformable")
     if section is not None:
         for element in section.children:
             if element.tag == "flex":
                 raise element.error("flexible objects are not built in jaxsim; remove the element")
-    section = spec.root.find("extension")
+    section = document.root.find("extension")
     if section is not None and section.children:
         raise section.children[0].error("engine plugins are not built in jaxsim; remove the element")
 
 
-def _hulls(spec: Spec, tree: Tree) -> set[str]:
+def _hulls(document: Document, tree: Tree) -> set[str]:
     """Returns the names of the meshes whose convex hull is needed: those that collide."""
-    paired = paired_geoms(spec)
+    paired = paired_geoms(document)
     return {
         geom.values["mesh"]
         for geom in tree.geoms
@@ -133,17 +135,17 @@ def _name(names: Names, tree: Tree, assets: Assets) -> None:
         names.add(kind, items)
 
 
-def _objects(spec: Spec, tree: Tree, assets: Assets, names: Names) -> dict[str, Any]:
+def _objects(document: Document, tree: Tree, assets: Assets, names: Names) -> dict[str, Any]:
     """Returns the fields of all objects, before constants are computed from them."""
     fields: dict[str, Any] = {}
     check_places(tree)
     check_moving_masses(tree)
-    fields.update(compile_contact(spec, names))
-    fields.update(compile_tendons(spec, names, tree.settings))
-    fields.update(compile_equality(spec, names))
-    fields.update(compile_actuators(spec, names, tree.settings))
-    fields.update(compile_sensors(spec, names, fields["nhistory"]))
-    fields.update(compile_custom(spec, names))
+    fields.update(compile_contact(document, names))
+    fields.update(compile_tendons(document, names, tree.settings))
+    fields.update(compile_equality(document, names))
+    fields.update(compile_actuators(document, names, tree.settings))
+    fields.update(compile_sensors(document, names, fields["nhistory"]))
+    fields.update(compile_custom(document, names))
     fields.update(tree_fields(tree, names))
     fields.update(mesh_fields(assets.meshes))
     fields.update(hfield_fields(assets.hfields))
@@ -152,9 +154,9 @@ def _objects(spec: Spec, tree: Tree, assets: Assets, names: Names) -> dict[str, 
     return fields
 
 
-def _total_mass(spec: Spec, fields: dict[str, Any]) -> None:
+def _total_mass(document: Document, fields: dict[str, Any]) -> None:
     """Scales all masses and inertias to the total that the compiler asks for."""
-    compiler: Any = spec.compiler
+    compiler: Any = document.compiler
     wanted = compiler["settotalmass"]
     if wanted > 0:
         scale = wanted / max(1e-15, fields["body_mass"][1:].sum())
@@ -174,9 +176,9 @@ def _spring_dampers(tree: Tree, fields: dict[str, Any]) -> None:
         fields["dof_damping"][dofs] = 2 * inertia / max(1e-15, timeconst)
 
 
-def _given_statistics(spec: Spec, fields: dict[str, Any]) -> None:
+def _given_statistics(document: Document, fields: dict[str, Any]) -> None:
     """Overrides the computed statistics by those that the model gives."""
-    given: Any = spec.settings("statistic")
+    given: Any = document.settings("statistic")
     for name in ("meaninertia", "meanmass", "meansize", "extent", "center"):
         if given[name] is not None:
             fields["stat"][name] = np.asarray(given[name])

@@ -9,7 +9,7 @@ from jaxsim.compile.appearance import Material, compile_material
 from jaxsim.compile.hfield import HField, compile_hfield
 from jaxsim.compile.mesh.asset import Mesh, compile_mesh
 from jaxsim.compile.texture import Texture, compile_texture
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.errors import nearest
 
 __all__ = ["Assets", "asset_name", "compile_assets"]
@@ -50,29 +50,29 @@ def _find(items: list[Any], element: Element, kind: str, name: str) -> Any:
     )
 
 
-def compile_assets(spec: Spec, hulls: set[str], discard_visual: bool) -> Assets:
+def compile_assets(document: Document, hulls: set[str], discard_visual: bool) -> Assets:
     """Compiles all assets.
 
     Args:
-        spec: the model.
+        document: the model.
         hulls: names of the meshes that need a convex hull.
         discard_visual: whether to drop what is only seen.
 
     Raises:
         MjcfError: a file cannot be read, or an asset is not valid.
     """
-    section = spec.root.find("asset")
+    section = document.root.find("asset")
     assets = Assets()
     for element in section.children if section is not None else ():
         name = asset_name(element)
         if element.tag == "mesh":
-            assets.meshes.append(compile_mesh(spec, element, name, len(assets.meshes), name in hulls))
+            assets.meshes.append(compile_mesh(document, element, name, len(assets.meshes), name in hulls))
         elif element.tag == "hfield":
-            assets.hfields.append(compile_hfield(spec, element, name, len(assets.hfields)))
+            assets.hfields.append(compile_hfield(document, element, name, len(assets.hfields)))
         elif element.tag == "texture" and not discard_visual:
-            assets.textures.append(compile_texture(spec, element, name, len(assets.textures)))
+            assets.textures.append(compile_texture(document, element, name, len(assets.textures)))
         elif element.tag == "material" and not discard_visual:
-            assets.materials.append(compile_material(spec, element, len(assets.materials)))
+            assets.materials.append(compile_material(document, element, len(assets.materials)))
     return assets
 
 

@@ -15,12 +15,12 @@ from jaxsim.compile.records import Body
 from jaxsim.compile.sites import compile_site
 from jaxsim.compile.tree import Tree
 from jaxsim.enums import JointType
-from jaxsim.mjcf import Spec
+from jaxsim.mjcf import Document
 
 __all__ = ["check_moving_masses", "check_places", "compile_body"]
 
 
-def compile_body(spec: Spec, assets: Assets, body: Body) -> None:
+def compile_body(document: Document, assets: Assets, body: Body) -> None:
     """Fills the record of a body and of everything it holds.
 
     Raises:
@@ -29,12 +29,12 @@ def compile_body(spec: Spec, assets: Assets, body: Body) -> None:
     values, settings, world = body.values, body.settings, body.parent is None
     if not world:
         body.pos = tuple(values["pos"].tolist())
-        body.quat = orientation(spec, body.element, values, settings)
-    _given_inertia(spec, body)
+        body.quat = orientation(document, body.element, values, settings)
+    _given_inertia(document, body)
     low, high = settings.inertiagrouprange
     inferred = not world and (not body.explicit or settings.inertiafromgeom == "true")
     for geom in body.geoms:
-        compile_geom(spec, assets, geom, inferred and low <= geom.values["group"] <= high)
+        compile_geom(document, assets, geom, inferred and low <= geom.values["group"] <= high)
     if inferred and (settings.inertiafromgeom != "false"):
         _inertia_from_geoms(body)
     if body.ipos is None:
@@ -47,24 +47,24 @@ def compile_body(spec: Spec, assets: Assets, body: Body) -> None:
         compile_joint(joint)
     _check_joints(body)
     for site in body.sites:
-        compile_site(spec, site)
+        compile_site(document, site)
     for camera in body.cameras:
-        compile_camera(spec, camera)
+        compile_camera(document, camera)
     for light in body.lights:
         compile_light(light)
     if _aligned(body):
         _align(body)
 
 
-def _given_inertia(spec: Spec, body: Body) -> None:
+def _given_inertia(document: Document, body: Body) -> None:
     """Reads the `inertial` element."""
     element = body.inertial
     if element is None:
         return
-    values: Any = spec.resolve(element)
+    values: Any = document.resolve(element)
     body.ipos = tuple(values["pos"].tolist())
     body.mass = values["mass"]
-    body.iquat = orientation(spec, element, values, body.settings)
+    body.iquat = orientation(document, element, values, body.settings)
     diagonal, full = values["diaginertia"], values["fullinertia"]
     if diagonal is not None:
         body.inertia = tuple(diagonal.tolist())

@@ -10,12 +10,12 @@ import numpy as np
 from jaxsim.compile.frames import EPS, IDENTITY, accumulate, normalize, rotate
 from jaxsim.compile.orientation import orientation
 from jaxsim.compile.records import Camera, Light
-from jaxsim.mjcf import Spec
+from jaxsim.mjcf import Document
 
 __all__ = ["compile_camera", "compile_light"]
 
 
-def compile_camera(spec: Spec, camera: Camera) -> None:
+def compile_camera(document: Document, camera: Camera) -> None:
     """Fills a camera's record.
 
     Raises:
@@ -23,16 +23,16 @@ def compile_camera(spec: Spec, camera: Camera) -> None:
     """
     element, values = camera.element, camera.values
     camera.pos = tuple(values["pos"].tolist())
-    camera.quat = orientation(spec, element, values, camera.settings)
+    camera.quat = orientation(document, element, values, camera.settings)
     if camera.frame is not None:
         camera.pos, camera.quat = accumulate(*camera.frame, camera.pos, camera.quat)
     camera.fovy = values["fovy"]
     if camera.fovy >= 180:
         raise element.error("the field of view must be below 180 degrees", attribute="fovy")
-    _intrinsics(spec, camera)
+    _intrinsics(document, camera)
 
 
-def _intrinsics(spec: Spec, camera: Camera) -> None:
+def _intrinsics(document: Document, camera: Camera) -> None:
     """Focal length and principal point, in length units; numbers given in pixels win."""
     element, values = camera.element, camera.values
     names = ("focal", "focalpixel", "principal", "principalpixel")
@@ -43,7 +43,7 @@ def _intrinsics(spec: Spec, camera: Camera) -> None:
         for name in names:
             if values[name].any():
                 raise element.error("needs sensorsize", attribute=name)
-        visual: Any = spec.settings("visual/map")
+        visual: Any = document.settings("visual/map")
         camera.intrinsic = (visual["znear"], visual["znear"], 0.0, 0.0)
         return
     if (resolution <= 0).any():

@@ -10,7 +10,7 @@ import numpy as np
 from jaxsim.compile.columns import column
 from jaxsim.compile.names import Names
 from jaxsim.enums import ObjType
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["compile_custom"]
 
@@ -22,13 +22,13 @@ class _Named:
     id: int
 
 
-def compile_custom(spec: Spec, names: Names) -> dict[str, Any]:
+def compile_custom(document: Document, names: Names) -> dict[str, Any]:
     """Returns the fields of custom data, and registers their names.
 
     Raises:
         MjcfError: a field is empty, too long, or names an unknown object.
     """
-    section = spec.root.find("custom")
+    section = document.root.find("custom")
     groups: dict[str, list[Element]] = {}
     for kind in ("numeric", "text", "tuple"):
         groups[kind] = section.find_all(kind) if section is not None else []

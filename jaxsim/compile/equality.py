@@ -8,7 +8,7 @@ from typing import Any
 from jaxsim.compile.columns import column
 from jaxsim.compile.names import Names
 from jaxsim.enums import EqType, JointType, ObjType
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["compile_equality"]
 
@@ -26,18 +26,18 @@ class _Equality:
     data: list[float] = field(default_factory=lambda: [0.0, 1.0, *[0.0] * 8, 1.0, 0.0])
 
 
-def compile_equality(spec: Spec, names: Names) -> dict[str, Any]:
+def compile_equality(document: Document, names: Names) -> dict[str, Any]:
     """Returns the fields of equality constraints, and registers their names.
 
     Raises:
         MjcfError: an object is unknown or does not fit the constraint.
     """
-    section = spec.root.find("equality")
+    section = document.root.find("equality")
     items = []
     for index, element in enumerate(section.children if section is not None else ()):
         if element.tag.startswith("flex"):
             raise element.error("flexible objects are not built in jaxsim; remove the element")
-        item = _Equality(element, spec.resolve(element), EqType[element.tag.upper()], element.name, index)
+        item = _Equality(element, document.resolve(element), EqType[element.tag.upper()], element.name, index)
         _resolve(names, item)
         items.append(item)
     names.add("equality", items)

@@ -8,19 +8,19 @@ from jaxsim.compile.inertia import MINVAL, combine
 from jaxsim.compile.records import Body
 from jaxsim.compile.references import referenced
 from jaxsim.compile.tree import Tree
-from jaxsim.mjcf import Spec
+from jaxsim.mjcf import Document
 
 __all__ = ["discard_visual", "fuse_static"]
 
 
-def fuse_static(spec: Spec, tree: Tree) -> None:
+def fuse_static(document: Document, tree: Tree) -> None:
     """Merges bodies without joints into their parents; only those whose names nothing refers to.
 
     Raises:
         MjcfError: the merged inertia is not positive.
     """
-    default = spec.compiler["fusestatic"]
-    fixed = referenced(spec, "body") | _loaded_bodies(spec, tree)
+    default = document.compiler["fusestatic"]
+    fixed = referenced(document, "body") | _loaded_bodies(document, tree)
     for body in tree.bodies[1:]:
         wanted = body.values["fuse"]
         fuse = default if wanted == "auto" else wanted == "true"
@@ -28,9 +28,9 @@ def fuse_static(spec: Spec, tree: Tree) -> None:
             _merge(body)
 
 
-def _loaded_bodies(spec: Spec, tree: Tree) -> set[str]:
+def _loaded_bodies(document: Document, tree: Tree) -> set[str]:
     """Returns the names of bodies whose interaction force or torque a sensor measures."""
-    section = spec.root.find("sensor")
+    section = document.root.find("sensor")
     sensors = section.find_all("force", "torque") if section is not None else []
     sites = {sensor.get("site") for sensor in sensors}
     return {site.body.name for site in tree.sites if site.name and site.name in sites}
@@ -67,19 +67,19 @@ def _merge(body: Body) -> None:
         getattr(parent, name).extend(items)
 
 
-def discard_visual(spec: Spec, tree: Tree, assets: Assets) -> None:
+def discard_visual(document: Document, tree: Tree, assets: Assets) -> None:
     """Drops geoms that cannot collide and that nothing refers to, and meshes that no other geom uses."""
-    used = referenced(spec, "geom")
+    used = referenced(document, "geom")
     kept = []
     for body in tree.bodies:
         body.geoms = [geom for geom in body.geoms if not geom.visual or (geom.name and geom.name in used)]
         kept += [geom.mesh for geom in body.geoms if geom.mesh is not None]
-    tactile = _tactile(spec)
+    tactile = _tactile(document)
     assets.meshes = [mesh for mesh in assets.meshes if mesh in kept or mesh.name in tactile]
     for index, mesh in enumerate(assets.meshes):
         mesh.id = index
 
 
-def _tactile(spec: Spec) -> set[str]:
-    section = spec.root.find("sensor")
+def _tactile(document: Document) -> set[str]:
+    section = document.root.find("sensor")
     return {sensor["mesh"] for sensor in section.find_all("tactile")} if section is not None else set()

@@ -9,18 +9,18 @@ from jaxsim.compile.orientation import orientation
 from jaxsim.compile.records import Body, Geom
 from jaxsim.compile.sites import check_size, from_ends
 from jaxsim.enums import GeomType
-from jaxsim.mjcf import Spec
+from jaxsim.mjcf import Document
 
 __all__ = ["compile_geom"]
 
 _MESHES = (GeomType.MESH, GeomType.SDF)
 
 
-def compile_geom(spec: Spec, assets: Assets, geom: Geom, massive: bool) -> None:
+def compile_geom(document: Document, assets: Assets, geom: Geom, massive: bool) -> None:
     """Fills a geom's record.
 
     Args:
-        spec: the model.
+        document: the model.
         assets: its compiled meshes and height fields.
         geom: the record.
         massive: whether the geom contributes to its body's inertia.
@@ -46,7 +46,7 @@ def compile_geom(spec: Spec, assets: Assets, geom: Geom, massive: bool) -> None:
         geom.pos, geom.quat, geom.size = from_ends(geom)
     else:
         geom.pos = tuple(values["pos"].tolist())
-        geom.quat = orientation(spec, element, values, geom.settings)
+        geom.quat = orientation(document, element, values, geom.settings)
     if geom.mesh is not None:
         _place_mesh(geom)
     check_size(geom)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxsim.compile.columns import column
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["HField", "compile_hfield", "hfield_fields"]
 
@@ -27,13 +27,13 @@ class HField:
     data: np.ndarray
 
 
-def compile_hfield(spec: Spec, element: Element, name: str, index: int) -> HField:
+def compile_hfield(document: Document, element: Element, name: str, index: int) -> HField:
     """Reads one height field.
 
     Raises:
         MjcfError: the file or the numbers are not valid.
     """
-    values: Any = spec.resolve(element)
+    values: Any = document.resolve(element)
     size = tuple(values["size"].tolist())
     if min(size) <= 0:
         raise element.error("all sizes must be positive", attribute="size")
@@ -41,7 +41,7 @@ def compile_hfield(spec: Spec, element: Element, name: str, index: int) -> HFiel
     if values["file"]:
         if nrow or ncol or values["elevation"] is not None:
             raise element.error("give either a file or nrow, ncol and elevation", attribute="file")
-        file, content = spec.open_asset(element, "file")
+        file, content = document.open_asset(element, "file")
         kind = values["content_type"] or ("image/png" if file.lower().endswith(".png") else "")
         data = _png(element, content) if kind == "image/png" else _binary(element, content)
     elif nrow > 0 and ncol > 0:

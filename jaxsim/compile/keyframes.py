@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxsim.compile.names import Names
 from jaxsim.enums import JointType
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["compile_keyframes"]
 
@@ -21,20 +21,20 @@ class _Key:
     id: int
 
 
-def compile_keyframes(spec: Spec, names: Names, fields: dict[str, Any]) -> dict[str, Any]:
+def compile_keyframes(document: Document, names: Names, fields: dict[str, Any]) -> dict[str, Any]:
     """Returns the fields of keyframes, and registers their names.
 
     Args:
-        spec: the model.
+        document: the model.
         names: the names.
         fields: the rest of the model.
 
     Raises:
         MjcfError: a keyframe has the wrong count of numbers.
     """
-    section = spec.root.find("keyframe")
+    section = document.root.find("keyframe")
     elements: list[Element | None] = list(section.children) if section is not None else []
-    sizes: Any = spec.settings("size")
+    sizes: Any = document.settings("size")
     elements += [None] * max(0, sizes["nkey"] - len(elements))
     names.add("key", [_Key(e, e.name if e is not None else "", k) for k, e in enumerate(elements)])
     mocap = np.flatnonzero(fields["body_mocapid"] >= 0)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 
 from jaxsim.compile.archive import read_model
-from jaxsim.compile.assemble import compile_spec
-from jaxsim.mjcf import Spec
+from jaxsim.compile.assemble import compile_document
+from jaxsim.mjcf import Document
 from jaxsim.model import Model
 
 __all__ = ["load_model"]
@@ -36,11 +36,11 @@ def load_model(
         MjcfError: the model cannot be read, is not valid, or uses a feature that is not built.
     """
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip().startswith("<")):
-        spec = Spec.from_string(source, assets, root=root, packages=packages)
+        document = Document.from_string(source, assets, root=root, packages=packages)
     elif fspath(source).endswith(".npz"):
         model = read_model(source)
         sizes = {"nconmax": nconmax, "njmax": njmax}
         return model.replace(**{name: size for name, size in sizes.items() if size is not None})
     else:
-        spec = Spec.from_file(fspath(source), root, assets, packages)
-    return compile_spec(spec, nconmax, njmax)
+        document = Document.from_file(fspath(source), root, assets, packages)
+    return compile_document(document, nconmax, njmax)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jaxsim.enums import ConeType, DisableBit, EnableBit, IntegratorType, SolverType
-from jaxsim.mjcf import Spec
+from jaxsim.mjcf import Document
 
 __all__ = ["compile_options"]
 
@@ -35,10 +35,10 @@ _REALS = [
 ]
 
 
-def compile_options(spec: Spec) -> dict[str, Any]:
+def compile_options(document: Document) -> dict[str, Any]:
     """Returns the fields of Option."""
-    option: Any = spec.settings("option")
-    flag: Any = spec.settings("option/flag")
+    option: Any = document.settings("option")
+    flag: Any = document.settings("option/flag")
     fields: dict[str, Any] = {name: option[name] for name in _REALS}
     fields["integrator"] = int(IntegratorType[option["integrator"].upper()])
     fields["cone"] = int(ConeType[option["cone"].upper()])

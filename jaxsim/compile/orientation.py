@@ -6,20 +6,20 @@ from typing import Any
 
 from jaxsim.compile.frames import Quat, from_axisangle, from_euler, from_xyaxes, from_zaxis, unit_quat
 from jaxsim.compile.settings import Settings
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["orientation"]
 
 _FORMS = ("axisangle", "xyaxes", "zaxis", "euler")
 
 
-def orientation(spec: Spec, element: Element, values: Any, settings: Settings) -> Quat:
+def orientation(document: Document, element: Element, values: Any, settings: Settings) -> Quat:
     """Returns an element's orientation as a unit quaternion.
 
     A form other than `quat` wins, be it given in a default class: the last one given counts.
 
     Args:
-        spec: the model.
+        document: the model.
         element: the element.
         values: its resolved attributes.
         settings: angle unit and Euler sequence.
@@ -28,7 +28,7 @@ def orientation(spec: Spec, element: Element, values: Any, settings: Settings) -
         MjcfError: the orientation has no direction.
     """
     classed = "class" in element.type.attributes
-    for source in (element, *reversed(spec.default_chain(element))) if classed else (element,):
+    for source in (element, *reversed(document.default_chain(element))) if classed else (element,):
         for form in _FORMS:
             if form in source.attrib:
                 return _convert(element, form, source[form].tolist(), settings)

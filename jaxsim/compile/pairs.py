@@ -8,7 +8,7 @@ from typing import Any
 from jaxsim.compile.columns import column
 from jaxsim.compile.names import Names
 from jaxsim.compile.records import Body, Geom
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["compile_contact", "paired_geoms"]
 
@@ -24,21 +24,21 @@ class _Pair:
     id: int = -1
 
 
-def paired_geoms(spec: Spec) -> set[str]:
+def paired_geoms(document: Document) -> set[str]:
     """Returns the names of the geoms that appear in explicit pairs: their meshes need convex hulls."""
-    section = spec.root.find("contact")
+    section = document.root.find("contact")
     pairs = section.find_all("pair") if section is not None else []
     return {str(pair.get(name)) for pair in pairs for name in ("geom1", "geom2")}
 
 
-def compile_contact(spec: Spec, names: Names) -> dict[str, Any]:
+def compile_contact(document: Document, names: Names) -> dict[str, Any]:
     """Returns the fields of pairs and excludes, and registers their names.
 
     Raises:
         MjcfError: a geom or body is unknown, or a value does not fit.
     """
-    section = spec.root.find("contact")
-    pairs = [_pair(spec, names, e) for e in section.find_all("pair")] if section is not None else []
+    section = document.root.find("contact")
+    pairs = [_pair(document, names, e) for e in section.find_all("pair")] if section is not None else []
     excludes = [_exclude(names, e) for e in section.find_all("exclude")] if section is not None else []
     fields: dict[str, Any] = {"npair": len(pairs), "nexclude": len(excludes)}
     for kind, items in (("pair", pairs), ("exclude", excludes)):
@@ -59,8 +59,8 @@ def compile_contact(spec: Spec, names: Names) -> dict[str, Any]:
     return fields
 
 
-def _pair(spec: Spec, names: Names, element: Element) -> _Pair:
-    values: Any = spec.resolve(element)
+def _pair(document: Document, names: Names, element: Element) -> _Pair:
+    values: Any = document.resolve(element)
     if values["condim"] not in (1, 3, 4, 6):
         raise element.error("expected 1, 3, 4 or 6", attribute="condim")
     first, second = (names.find("geom", values[key], element, key) for key in ("geom1", "geom2"))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from jaxsim.mjcf import Spec
+from jaxsim.mjcf import Document
 
 __all__ = ["referenced"]
 
 
-def referenced(spec: Spec, kind: str) -> set[str]:
+def referenced(document: Document, kind: str) -> set[str]:
     """Returns the names of all objects of a kind (`body`, `geom`, ...) that the model refers to."""
     found: set[str] = set()
-    for section in spec.root.children:
+    for section in document.root.children:
         if section.tag == "default":
             continue
         for element in section.walk():

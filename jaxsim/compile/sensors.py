@@ -11,7 +11,7 @@ from jaxsim.compile.columns import column
 from jaxsim.compile.names import Names
 from jaxsim.compile.userdata import user_column
 from jaxsim.enums import DataType, GeomType, JointType, ObjType, SensorType, Stage
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["compile_sensors"]
 
@@ -116,30 +116,30 @@ class _Sensor:
         return self.values.get(attribute, default)
 
 
-def compile_sensors(spec: Spec, names: Names, history: int) -> dict[str, Any]:
+def compile_sensors(document: Document, names: Names, history: int) -> dict[str, Any]:
     """Returns the fields of sensors, and registers their names.
 
     Args:
-        spec: the model.
+        document: the model.
         names: names of all other objects.
         history: length of the history buffer that actuators use.
 
     Raises:
         MjcfError: a sensor is not valid.
     """
-    section = spec.root.find("sensor")
+    section = document.root.find("sensor")
     sensors = []
     for index, element in enumerate(section.children if section is not None else ()):
         if element.tag == "plugin":
             raise element.error("engine plugins are not built in jaxsim; remove the element")
         type, _, stage, dim = _TABLE[element.tag]
         datatype = _DATATYPES.get(element.tag, DataType.REAL)
-        sensor = _Sensor(element, spec.resolve(element), element.name, index, type, stage, datatype, dim)
+        sensor = _Sensor(element, document.resolve(element), element.name, index, type, stage, datatype, dim)
         _objects(names, sensor)
         _check(sensor)
         sensors.append(sensor)
     names.add("sensor", sensors)
-    return _fields(spec, sensors, history)
+    return _fields(document, sensors, history)
 
 
 def _objects(names: Names, sensor: _Sensor) -> None:
@@ -282,7 +282,7 @@ def _check(sensor: _Sensor) -> None:
         raise element.error("axes and quaternions cannot be clipped", attribute="cutoff")
 
 
-def _fields(spec: Spec, sensors: list[_Sensor], history: int) -> dict[str, Any]:
+def _fields(document: Document, sensors: list[_Sensor], history: int) -> dict[str, Any]:
     def take(attribute: str, default: Any) -> list[Any]:
         return [sensor.take(attribute, default) for sensor in sensors]
 
@@ -310,6 +310,6 @@ def _fields(spec: Spec, sensors: list[_Sensor], history: int) -> dict[str, Any]:
         "sensor_interval": take("interval", (0.0, 0.0)),
     }
     fields: dict[str, Any] = {name: column(name, values) for name, values in rows.items()}
-    fields["sensor_user"] = user_column(spec, "sensor", [s.element for s in sensors], take("user", None))
+    fields["sensor_user"] = user_column(document, "sensor", [s.element for s in sensors], take("user", None))
     fields.update(nsensor=len(sensors), nsensordata=sum(dims), nhistory=starts[-1])
     return fields

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import pi
 from typing import Any
 
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["Settings", "SettingsOf", "is_limited"]
 
@@ -47,8 +47,8 @@ class Settings:
 class SettingsOf:
     """Looks up the settings in force for an element."""
 
-    def __init__(self, spec: Spec) -> None:
-        self._spec = spec
+    def __init__(self, document: Document) -> None:
+        self._spec = document
         self._known: dict[int, Settings] = {}
 
     def __call__(self, element: Element) -> Settings:

@@ -10,7 +10,7 @@ from jaxsim.compile.names import Names
 from jaxsim.compile.settings import SettingsOf, is_limited
 from jaxsim.compile.userdata import user_column
 from jaxsim.enums import GeomType, WrapType
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["Tendon", "compile_tendons"]
 
@@ -45,16 +45,16 @@ class Tendon:
         return low, high
 
 
-def compile_tendons(spec: Spec, names: Names, settings: SettingsOf) -> dict[str, Any]:
+def compile_tendons(document: Document, names: Names, settings: SettingsOf) -> dict[str, Any]:
     """Returns the fields of tendons and their paths, and registers their names.
 
     Raises:
         MjcfError: a tendon is not valid.
     """
-    section = spec.root.find("tendon")
+    section = document.root.find("tendon")
     tendons = []
     for index, element in enumerate(section.children if section is not None else ()):
-        tendon = Tendon(element, spec.resolve(element), element.name, index)
+        tendon = Tendon(element, document.resolve(element), element.name, index)
         tendon.path = [_wrap(names, child) for child in element.children]
         _check(tendon)
         auto = settings(element).autolimits
@@ -65,7 +65,7 @@ def compile_tendons(spec: Spec, names: Names, settings: SettingsOf) -> dict[str,
         _check_ranges(tendon)
         tendons.append(tendon)
     names.add("tendon", tendons)
-    return _fields(spec, names, tendons)
+    return _fields(document, names, tendons)
 
 
 def _wrap(names: Names, element: Element) -> _Wrap:
@@ -137,17 +137,17 @@ def _check_ranges(tendon: Tendon) -> None:
         raise element.error("springlength[0] cannot exceed springlength[1]", attribute="springlength")
 
 
-def _drawn(spec: Spec, tendon: Tendon, name: str, default: Any) -> Any:
+def _drawn(document: Document, tendon: Tendon, name: str, default: Any) -> Any:
     """Returns an attribute of appearance; a fixed tendon has it only from its default class."""
     if name in tendon.values:
         return tendon.values[name]
-    for source in reversed(spec.default_chain(tendon.element)):
+    for source in reversed(document.default_chain(tendon.element)):
         if name in source:
             return source[name]
     return default
 
 
-def _fields(spec: Spec, names: Names, tendons: list[Tendon]) -> dict[str, Any]:
+def _fields(document: Document, names: Names, tendons: list[Tendon]) -> dict[str, Any]:
     def take(attribute: str, default: Any = None) -> list[Any]:
         return [t.values.get(attribute, default) for t in tendons]
 
@@ -157,7 +157,7 @@ def _fields(spec: Spec, names: Names, tendons: list[Tendon]) -> dict[str, Any]:
         adr.append(adr[-1] + len(tendon.path))
     stiffness, damping = take("stiffness"), take("damping")
     widths, rgba, materials = (
-        [_drawn(spec, t, name, default) for t in tendons]
+        [_drawn(document, t, name, default) for t in tendons]
         for name, default in (("width", 0.003), ("rgba", (0.5, 0.5, 0.5, 1.0)), ("material", ""))
     )
     fields: dict[str, Any] = {
@@ -191,6 +191,6 @@ def _fields(spec: Spec, names: Names, tendons: list[Tendon]) -> dict[str, Any]:
         "wrap_prm": [wrap.prm for wrap in wraps],
     }
     fields = {name: column(name, rows) for name, rows in fields.items()}
-    fields["tendon_user"] = user_column(spec, "tendon", [t.element for t in tendons], take("user"))
+    fields["tendon_user"] = user_column(document, "tendon", [t.element for t in tendons], take("user"))
     fields["ntendon"], fields["nwrap"] = len(tendons), len(wraps)
     return fields

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jaxsim.compile.columns import column
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["Texture", "compile_texture", "texture_fields"]
 
@@ -33,44 +33,44 @@ class Texture:
     pixels: np.ndarray
 
 
-def compile_texture(spec: Spec, element: Element, name: str, index: int) -> Texture:
+def compile_texture(document: Document, element: Element, name: str, index: int) -> Texture:
     """Reads or paints one texture.
 
     Raises:
         MjcfError: an image cannot be read, or its size does not fit.
     """
-    values: Any = spec.resolve(element)
+    values: Any = document.resolve(element)
     type = ("2d", "cube", "skybox").index(values["type"])
     if not name and values["type"] != "skybox":
         raise element.error("a texture needs a name", attribute="name")
     if values["builtin"] != "none":
         pixels = _builtin(element, values)
     elif values["file"]:
-        pixels = _image(spec, element, "file", values)
+        pixels = _image(document, element, "file", values)
         if type != 0:
             pixels = _cube(element, values, pixels)
     elif type == 0:
         raise element.error("a 2d texture needs a file or a builtin pattern", attribute="file")
     else:
-        pixels = _separate(spec, element, values)
+        pixels = _separate(document, element, values)
     space = values["colorspace"]
     if space == "auto" and values["builtin"] == "none":
-        space = "sRGB" if _srgb(spec, element, values) else "linear"
+        space = "sRGB" if _srgb(document, element, values) else "linear"
     colorspace = ("auto", "linear", "sRGB").index(space)
     return Texture(element, name, index, type, colorspace, pixels)
 
 
-def _srgb(spec: Spec, element: Element, values: Any) -> bool:
+def _srgb(document: Document, element: Element, values: Any) -> bool:
     """Whether the first image declares the sRGB colour space."""
     attribute = next(name for name in ("file", *_FACES) if values[name])
-    _, content = spec.open_asset(element, attribute)
+    _, content = document.open_asset(element, attribute)
     return b"sRGB" in content[:256]
 
 
-def _image(spec: Spec, element: Element, attribute: str, values: Any) -> np.ndarray:
+def _image(document: Document, element: Element, attribute: str, values: Any) -> np.ndarray:
     from PIL import Image
 
-    name, content = spec.open_asset(element, attribute)
+    name, content = document.open_asset(element, attribute)
     if name.lower().endswith(".ktx") or values["content_type"] == "image/ktx":
         return np.frombuffer(content, np.uint8).reshape(1, -1, 1)
     mode = _MODES.get(values["nchannel"])
@@ -118,9 +118,9 @@ def _cube(element: Element, values: Any, pixels: np.ndarray) -> np.ndarray:
     return np.concatenate(faces)
 
 
-def _separate(spec: Spec, element: Element, values: Any) -> np.ndarray:
+def _separate(document: Document, element: Element, values: Any) -> np.ndarray:
     """Joins six square images; a missing one is filled with the first colour."""
-    images = {k: _image(spec, element, face, values) for k, face in enumerate(_FACES) if values[face]}
+    images = {k: _image(document, element, face, values) for k, face in enumerate(_FACES) if values[face]}
     if not images:
         raise element.error("give a file, a builtin pattern, or the files of the faces", attribute="file")
     side = next(iter(images.values())).shape[0]

@@ -10,7 +10,7 @@ from jaxsim.compile.frames import accumulate
 from jaxsim.compile.orientation import orientation
 from jaxsim.compile.records import Body, Camera, Frame, Geom, Joint, Light, Record, Site
 from jaxsim.compile.settings import SettingsOf
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.defaults import Resolved
 from jaxsim.mjcf.schema import schema
 
@@ -36,7 +36,7 @@ _R = TypeVar("_R", bound=Record)
 class Tree:
     """All objects of the kinematic tree by kind, in the order of their ids."""
 
-    spec: Spec
+    document: Document
     settings: SettingsOf
     bodies: list[Body] = field(default_factory=list)
     joints: list[Joint] = field(default_factory=list)
@@ -68,17 +68,17 @@ class Tree:
                 body.weld = body.parent.weld
 
 
-def build_tree(spec: Spec) -> Tree:
+def build_tree(document: Document) -> Tree:
     """Reads the world body of a model; attributes are resolved, nothing is computed but frame poses.
 
     Raises:
         MjcfError: an element is not allowed where it stands, or belongs to a feature that is not built.
     """
-    tree = Tree(spec, SettingsOf(spec))
-    element = spec.worldbody
+    tree = Tree(document, SettingsOf(document))
+    element = document.worldbody
     world = Body(element, Resolved(Element(schema()["body"]), []), tree.settings(element), name="world")
     tree.bodies = [world]
-    for body, child, frame in _walk(spec, tree.settings, world, element, None):
+    for body, child, frame in _walk(document, tree.settings, world, element, None):
         _add(tree, body, child, frame)
     tree.renumber()
     tree.weld()
@@ -86,7 +86,7 @@ def build_tree(spec: Spec) -> Tree:
 
 
 def _walk(
-    spec: Spec, settings_of: SettingsOf, body: Body, parent: Element, frame: Frame
+    document: Document, settings_of: SettingsOf, body: Body, parent: Element, frame: Frame
 ) -> Iterator[tuple[Body, Element, Frame]]:
     """Yields what a body holds, frames opened, then the same for the bodies below."""
     stack = [(body, list(reversed(parent.children)), frame)]
@@ -97,23 +97,23 @@ def _walk(
             continue
         child = pending.pop()
         if child.tag == "frame":
-            stack.append((body, list(reversed(child.children)), _frame(spec, settings_of, child, frame)))
+            stack.append((body, list(reversed(child.children)), _frame(document, settings_of, child, frame)))
         elif child.tag == "body":
-            inner = _body(spec, settings_of, body, child, frame)
+            inner = _body(document, settings_of, body, child, frame)
             stack.append((inner, list(reversed(child.children)), None))
         else:
             yield body, child, frame
 
 
-def _frame(spec: Spec, settings_of: SettingsOf, element: Element, outer: Frame) -> Frame:
-    values: Any = spec.resolve(element)
+def _frame(document: Document, settings_of: SettingsOf, element: Element, outer: Frame) -> Frame:
+    values: Any = document.resolve(element)
     pos = tuple(values["pos"].tolist())
-    quat = orientation(spec, element, values, settings_of(element))
+    quat = orientation(document, element, values, settings_of(element))
     return (pos, quat) if outer is None else accumulate(*outer, pos, quat)
 
 
-def _body(spec: Spec, settings_of: SettingsOf, parent: Body, element: Element, frame: Frame) -> Body:
-    values: Any = spec.resolve(element)
+def _body(document: Document, settings_of: SettingsOf, parent: Body, element: Element, frame: Frame) -> Body:
+    values: Any = document.resolve(element)
     body = Body(element, values, settings_of(element), frame, element.name, parent=parent)
     body.mocap = values["mocap"]
     parent.bodies.append(body)
@@ -134,7 +134,7 @@ def _add(tree: Tree, body: Body, element: Element, frame: Frame) -> None:
         _append(tree, body.joints, Joint, body, element, values, frame)
     elif tag in _LISTS:
         kind, name = _LISTS[tag]
-        _append(tree, getattr(body, name), kind, body, element, tree.spec.resolve(element), frame)
+        _append(tree, getattr(body, name), kind, body, element, tree.document.resolve(element), frame)
         for plugin in element.find_all("plugin"):
             raise plugin.error(f"{_REFUSED['plugin']} in jaxsim; remove the element")
     elif tag in _REFUSED:

@@ -49,7 +49,9 @@ def tree_fields(tree: Tree, names: Names) -> dict[str, Any]:
         ("cam", "camera", tree.cameras),
     ):
         users = [record.values["user"] for record in records]
-        fields[f"{prefix}_user"] = user_column(tree.spec, kind, [record.element for record in records], users)
+        fields[f"{prefix}_user"] = user_column(
+            tree.document, kind, [record.element for record in records], users
+        )
     _trees(tree, fields)
     return fields
 

@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["user_column"]
 
 _SIZES = {"joint": "nuser_jnt", "camera": "nuser_cam"}
 
 
-def user_column(spec: Spec, kind: str, elements: Sequence[Element], rows: Sequence[Any]) -> np.ndarray:
+def user_column(
+    document: Document, kind: str, elements: Sequence[Element], rows: Sequence[Any]
+) -> np.ndarray:
     """Returns the user data of all objects of a kind, padded with zeros.
 
     Args:
-        spec: the model.
+        document: the model.
         kind: `body`, `joint`, `geom`, ...
         elements: where the rows come from.
         rows: the data of each object, None if it has none.
@@ -26,7 +28,7 @@ def user_column(spec: Spec, kind: str, elements: Sequence[Element], rows: Sequen
     Raises:
         MjcfError: an object has more numbers than `size` allows.
     """
-    sizes: Any = spec.settings("size")
+    sizes: Any = document.settings("size")
     width = sizes[_SIZES.get(kind, f"nuser_{kind}")]
     counts = [0 if row is None else len(row) for row in rows]
     if width < 0:

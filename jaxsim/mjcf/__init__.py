@@ -1,7 +1,7 @@
-"""MJCF and URDF files to an editable `Spec`."""
+"""MJCF and URDF files to documents that can be edited."""
 
+from jaxsim.mjcf.document import Document
 from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.errors import MjcfError
-from jaxsim.mjcf.spec import Spec
 
-__all__ = ["Element", "MjcfError", "Spec"]
+__all__ = ["Document", "Element", "MjcfError"]

@@ -15,18 +15,20 @@ from jaxsim.mjcf.namespace import Namespace, names_of, references, referring, re
 from jaxsim.mjcf.schema import schema
 
 if TYPE_CHECKING:
-    from jaxsim.mjcf.spec import Spec
+    from jaxsim.mjcf.document import Document
 
 __all__ = ["attach_model", "attach_own", "expand_attach"]
 
 _LISTS = ("deformable", "contact", "tendon", "equality", "actuator", "sensor", "custom")
 
 
-def expand_attach(spec: Spec, element: Element, models: dict[str, Spec], keyframes: Keyframes) -> None:
+def expand_attach(
+    document: Document, element: Element, models: dict[str, Document], keyframes: Keyframes
+) -> None:
     """Replaces an attach element by what it names.
 
     Args:
-        spec: the model that is read.
+        document: the model that is read.
         element: the attach element.
         models: the sub-models of the asset section, by name.
         keyframes: the model's keyframes, to which those of a sub-model are added.
@@ -38,7 +40,7 @@ def expand_attach(spec: Spec, element: Element, models: dict[str, Spec], keyfram
     name = str(element[kind]) if kind else ""
     namespace = Namespace(prefix=element["prefix"])
     model = element.get("model")
-    source = spec
+    source = document
     if model is not None:
         if model not in models:
             hint = nearest(model, models)
@@ -50,7 +52,7 @@ def expand_attach(spec: Spec, element: Element, models: dict[str, Spec], keyfram
     if kind and part is None:
         hint = nearest(name, {e.name for e in source.elements(kind)})
         raise element.error(f"unknown {kind} to attach", attribute=kind, suggestion=hint)
-    if kind and spec.find(kind, namespace(name)) is not None:
+    if kind and document.find(kind, namespace(name)) is not None:
         raise element.error(f"{kind} {namespace(name)!r} already exists", attribute=kind)
     parent = element.parent
     assert parent is not None
@@ -60,22 +62,22 @@ def expand_attach(spec: Spec, element: Element, models: dict[str, Spec], keyfram
     parent.children.pop(place)
     if model is None:
         assert part is not None
-        added = attach_own(spec, part, parent, namespace)
+        added = attach_own(document, part, parent, namespace)
     else:
-        added = attach_model(spec, source, part, parent, namespace, keyframes)
+        added = attach_model(document, source, part, parent, namespace, keyframes)
     parent.children.remove(added)
     parent.children.insert(place, added)
 
 
-def attach_own(spec: Spec, part: Element, parent: Element, namespace: Namespace) -> Element:
+def attach_own(document: Document, part: Element, parent: Element, namespace: Namespace) -> Element:
     """Copies a body or frame of a model below another element, with all that refers to it; returns the copy."""
     names = names_of([part])
-    referrers = referring(spec.root, names)
+    referrers = referring(document.root, names)
     inner = {space: set(values) for space, values in names.items()}
     for space, values in names_of(referrers).items():
         inner.setdefault(space, set()).update(values)
     twin = part.copy(parent)
-    twin.attrib.setdefault("childclass", class_of(part, spec.defaults).name)
+    twin.attrib.setdefault("childclass", class_of(part, document.defaults).name)
     rename(twin, namespace, names)
     parent.children.append(twin)
     for referrer in referrers:
@@ -87,8 +89,8 @@ def attach_own(spec: Spec, part: Element, parent: Element, namespace: Namespace)
 
 
 def attach_model(
-    spec: Spec,
-    child: Spec,
+    document: Document,
+    child: Document,
     part: Element | None,
     parent: Element,
     namespace: Namespace,
@@ -101,8 +103,8 @@ def attach_model(
     the `conflict` policy says.
     Its keyframes come along for what is copied.
     """
-    resolve_conflicts(spec, child)
-    _attach_defaults(spec, child, namespace)
+    resolve_conflicts(document, child)
+    _attach_defaults(document, child, namespace)
     if part is None:
         twin = Element(schema()["frame"], parent, parent.file, parent.line)
         twin.scope = parent.scope
@@ -115,7 +117,7 @@ def attach_model(
     rename(twin, namespace, None)
     parent.children.append(twin)
     available = names_of([twin])
-    _attach_assets(spec, child, namespace, available)
+    _attach_assets(document, child, namespace, available)
     copies = (
         list(zip(child.worldbody.children, twin.children, strict=True)) if part is None else [(part, twin)]
     )
@@ -127,12 +129,12 @@ def attach_model(
                 copy.attrib.setdefault("class", "main")
             rename(copy, namespace, None)
             if all(_leads_somewhere(space, name, available) for _, _, space, name in references(copy)):
-                _append(spec.section(tag), copy)
+                _append(document.section(tag), copy)
                 copies.append((element, copy))
                 for space, values in names_of([copy]).items():
                     available.setdefault(space, set()).update(values)
     keyframes.adopt(child, namespace, copies)
-    spec.refresh()
+    document.refresh()
     return twin
 
 
@@ -145,10 +147,12 @@ def _append(section: Element, element: Element) -> None:
     section.children.append(element)
 
 
-def _attach_assets(spec: Spec, child: Spec, namespace: Namespace, available: dict[str, set[str]]) -> None:
+def _attach_assets(
+    document: Document, child: Document, namespace: Namespace, available: dict[str, set[str]]
+) -> None:
     """Copies all assets, except those that an earlier attachment under the same names has brought."""
     theirs = child.root.find("asset")
-    ours = spec.section("asset")
+    ours = document.section("asset")
     present = {(e.tag, e.name, id(e.scope)) for e in ours.children}
     for element in theirs.children if theirs else ():
         if element.tag == "model":
@@ -164,15 +168,15 @@ def _attach_assets(spec: Spec, child: Spec, namespace: Namespace, available: dic
             _append(ours, copy)
 
 
-def _attach_defaults(spec: Spec, child: Spec, namespace: Namespace) -> None:
+def _attach_defaults(document: Document, child: Document, namespace: Namespace) -> None:
     """Adds the other model's default classes below our top class, shielded from what that sets."""
     top = namespace("main")
-    if top in spec.defaults:
+    if top in document.defaults:
         return
-    section = next(iter(spec.root.find_all("default")), None) or spec.root.new("default", 0)
+    section = next(iter(document.root.find_all("default")), None) or document.root.new("default", 0)
     main = _copy_class(child.defaults["main"], section)
     main.attrib["class"] = "main"
-    _shield(main, spec.defaults["main"])
+    _shield(main, document.defaults["main"])
     for source in child.root.find_all("default"):
         main.children.extend(nested.copy(main) for nested in source.find_all("default"))
     for element in main.walk():
@@ -181,7 +185,7 @@ def _attach_defaults(spec: Spec, child: Spec, namespace: Namespace) -> None:
     for element in main.children:
         rename(element, namespace, None)
     _append(section, main)
-    spec.refresh()
+    document.refresh()
 
 
 def _copy_class(source: DefaultClass, parent: Element) -> Element:

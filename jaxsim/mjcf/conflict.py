@@ -18,7 +18,7 @@ from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.schema import schema
 
 if TYPE_CHECKING:
-    from jaxsim.mjcf.spec import Spec
+    from jaxsim.mjcf.document import Document
 
 __all__ = ["resolve_conflicts"]
 
@@ -47,23 +47,23 @@ _LARGER = frozenset(
 """Numbers of which the larger one suits both models."""
 
 
-def resolve_conflicts(spec: Spec, child: Spec) -> None:
+def resolve_conflicts(document: Document, child: Document) -> None:
     """Brings the settings of an attached model into the whole model, as its `conflict` policy says.
 
     Raises:
         MjcfError: both models set something differently, and the policy does not allow it.
     """
-    policy = spec.compiler["conflict"]
+    policy = document.compiler["conflict"]
     kept = []
     for path, element in _settings(child):
         for name, theirs in element.attrib.items():
-            ours = spec.settings(path)
+            ours = document.settings(path)
             mine, both = ours[name], ours.own(name)
             if not _considered(path, name) or np.array_equal(np.asarray(mine), np.asarray(theirs)):
                 continue
             merged = _merged(path, name, mine if both else None, theirs) if policy == "merge" else None
             if merged is not None:
-                _set(spec, path, name, merged)
+                _set(document, path, name, merged)
             elif both and policy != "warning":
                 raise element.error(f"the model it is attached to has {_text(mine)}", attribute=name)
             elif both or not _is_set(path, name):
@@ -72,9 +72,9 @@ def resolve_conflicts(spec: Spec, child: Spec) -> None:
         warnings.warn(f"attaching {child.modelname!r}: {'; '.join(kept)}", UserWarning, stacklevel=2)
 
 
-def _settings(spec: Spec) -> Iterator[tuple[str, Element]]:
+def _settings(document: Document) -> Iterator[tuple[str, Element]]:
     for path in ("option", "option/flag", "visual/map", "visual/global", "size"):
-        element: Element | None = spec.root
+        element: Element | None = document.root
         for tag in path.split("/"):
             element = element.find(tag) if element is not None else None
         if element is not None:
@@ -104,8 +104,8 @@ def _merged(path: str, name: str, mine: Any, theirs: Any) -> Any:
     return None
 
 
-def _set(spec: Spec, path: str, name: str, value: object) -> None:
-    element = spec.root
+def _set(document: Document, path: str, name: str, value: object) -> None:
+    element = document.root
     for tag in path.split("/"):
         element = element.find(tag) or element.new(tag)
     element[name] = value

@@ -13,39 +13,39 @@ from jaxsim.mjcf.limits import MAX_DEPTH, MAX_ELEMENTS, MAX_XML_BYTES
 from jaxsim.mjcf.replicate import expand_replicate
 
 if TYPE_CHECKING:
-    from jaxsim.mjcf.spec import Spec
+    from jaxsim.mjcf.document import Document
 
 __all__ = ["expand"]
 
 
-def expand(spec: Spec, opened: tuple[str, ...]) -> None:
+def expand(document: Document, opened: tuple[str, ...]) -> None:
     """Replaces every replicate and attach element of a model by what it stands for.
 
     Args:
-        spec: the model, changed in place.
+        document: the model, changed in place.
         opened: paths of the model files that led here, the model's own last.
 
     Raises:
         MjcfError: an element cannot be expanded, models attach each other in a circle, or the result is too large.
     """
-    models = _models(spec, opened)
-    world = spec.root.find("worldbody")
+    models = _models(document, opened)
+    world = document.root.find("worldbody")
     if world is None:
         return
     elements = _postorder(world)
     if not elements:
         return
-    keyframes = Keyframes(spec)
+    keyframes = Keyframes(document)
     for element in elements:
         if element.tag == "attach":
-            expand_attach(spec, element, models, keyframes)
+            expand_attach(document, element, models, keyframes)
         else:
-            expand_replicate(spec, element, keyframes)
-        if sum(1 for _ in spec.root.walk()) > MAX_ELEMENTS:
+            expand_replicate(document, element, keyframes)
+        if sum(1 for _ in document.root.walk()) > MAX_ELEMENTS:
             raise element.error(f"the model grows beyond {MAX_ELEMENTS:,} elements")
-    spec.refresh()
+    document.refresh()
     keyframes.finish()
-    _check_depth(spec.root)
+    _check_depth(document.root)
 
 
 def _postorder(top: Element) -> list[Element]:
@@ -63,28 +63,28 @@ def _postorder(top: Element) -> list[Element]:
     return found
 
 
-def _models(spec: Spec, opened: tuple[str, ...]) -> dict[str, Spec]:
+def _models(document: Document, opened: tuple[str, ...]) -> dict[str, Document]:
     """Reads the sub-models of the asset section, and removes them from there."""
-    assets = spec.root.find("asset")
+    assets = document.root.find("asset")
     if assets is None:
         return {}
-    models: dict[str, Spec] = {}
+    models: dict[str, Document] = {}
     for element in assets.find_all("model"):
         folder = element.scope.folder if element.scope else ""
         file = str(element["file"]).replace("\\", "/")
         places = (posixpath.join(folder, file), posixpath.join(folder, element.folder, file))
         try:
-            path = spec.files.find(places)
+            path = document.files.find(places)
             if path is None:
                 raise element.error("no such file", attribute="file")
-            data = spec.files.read(path, MAX_XML_BYTES)
+            data = document.files.read(path, MAX_XML_BYTES)
         except MjcfError:
             raise
         except (OSError, ValueError) as error:
             raise element.error(f"cannot read the file: {error}", attribute="file") from None
         if posixpath.normpath(path) in opened:
             raise element.error("models attach each other in a circle", attribute="file")
-        child = type(spec).read(data, spec.files, path, posixpath.dirname(path), opened)
+        child = type(document).read(data, document.files, path, posixpath.dirname(path), opened)
         name = element.get("name") or child.modelname
         if name in models:
             raise element.error("repeated name: another model asset is called so", attribute="name")

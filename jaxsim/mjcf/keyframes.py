@@ -17,7 +17,7 @@ from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.namespace import Namespace
 
 if TYPE_CHECKING:
-    from jaxsim.mjcf.spec import Spec
+    from jaxsim.mjcf.document import Document
 
 __all__ = ["Keyframes"]
 
@@ -43,12 +43,12 @@ class Keyframes:
     """The keyframes of a model while its tree changes.
 
     Args:
-        spec: the model, before the change.
+        document: the model, before the change.
     """
 
-    def __init__(self, spec: Spec) -> None:
-        self._spec = spec
-        self._keys = _split(spec)
+    def __init__(self, document: Document) -> None:
+        self._spec = document
+        self._keys = _split(document)
 
     def moved(self, original: Element, twin: Element) -> None:
         """Says that a copy takes the place of an original."""
@@ -59,7 +59,7 @@ class Keyframes:
                     if old in pieces:
                         pieces[new] = pieces.pop(old)
 
-    def adopt(self, child: Spec, namespace: Namespace, copies: Iterable[tuple[Element, Element]]) -> None:
+    def adopt(self, child: Document, namespace: Namespace, copies: Iterable[tuple[Element, Element]]) -> None:
         """Takes over the keyframes of an attached model.
 
         Args:
@@ -94,11 +94,11 @@ class Keyframes:
                 key.element.attrib[name] = np.concatenate(parts) if parts else np.zeros(0)
 
 
-def _split(spec: Spec) -> list[_Key]:
-    section = spec.root.find("keyframe")
+def _split(document: Document) -> list[_Key]:
+    section = document.root.find("keyframe")
     if section is None or not section.children:
         return []
-    layouts = _layouts(spec)
+    layouts = _layouts(document)
     keys = []
     for element in section.children:
         key = _Key(element)
@@ -112,30 +112,30 @@ def _split(spec: Spec) -> list[_Key]:
     return keys
 
 
-def _layouts(spec: Spec) -> dict[str, Layout]:
+def _layouts(document: Document) -> dict[str, Layout]:
     """Returns which element owns how many numbers of each vector, in the order of the compiled model."""
     joints, mocap = [], []
-    for body in _bodies(spec):
-        if spec.resolve(body).get("mocap"):
+    for body in _bodies(document):
+        if document.resolve(body).get("mocap"):
             mocap.append(body)
         for joint in _held(body, "joint", "freejoint"):
-            kind = "free" if joint.tag == "freejoint" else str(spec.resolve(joint)["type"])
+            kind = "free" if joint.tag == "freejoint" else str(document.resolve(joint)["type"])
             joints.append((joint, kind))
-    section = spec.root.find("actuator")
+    section = document.root.find("actuator")
     actuators = section.children if section is not None else []
     return {
         "qpos": [(joint, _QPOS[kind]) for joint, kind in joints],
         "qvel": [(joint, _QVEL[kind]) for joint, kind in joints],
-        "act": [(actuator, _activations(spec, actuator)) for actuator in actuators],
+        "act": [(actuator, _activations(document, actuator)) for actuator in actuators],
         "ctrl": [(actuator, 1) for actuator in actuators],
         "mpos": [(body, 3) for body in mocap],
         "mquat": [(body, 4) for body in mocap],
     }
 
 
-def _bodies(spec: Spec) -> Iterable[Element]:
+def _bodies(document: Document) -> Iterable[Element]:
     """Yields the bodies in the order of the compiled model: depth first."""
-    stack = [spec.worldbody]
+    stack = [document.worldbody]
     while stack:
         body = stack.pop()
         yield body
@@ -155,9 +155,9 @@ def _held(body: Element, *tags: str) -> list[Element]:
     return found
 
 
-def _activations(spec: Spec, actuator: Element) -> int:
+def _activations(document: Document, actuator: Element) -> int:
     """Returns the count of an actuator's activations."""
-    chain = [*spec.default_chain(actuator), actuator]
+    chain = [*document.default_chain(actuator), actuator]
     count = 0
     for element in chain:
         if element.tag in _WIDE:

@@ -9,7 +9,7 @@ from jaxsim.mjcf.errors import MjcfError, nearest
 from jaxsim.mjcf.rules import check_values
 
 if TYPE_CHECKING:
-    from jaxsim.mjcf.spec import Spec
+    from jaxsim.mjcf.document import Document
 
 __all__ = ["check"]
 
@@ -43,7 +43,7 @@ _NAMESPACES = [
 ]
 
 
-def check(spec: Spec) -> None:
+def check(document: Document) -> None:
     """Checks values, names, references and default classes of a whole model.
 
     References are not checked while the model holds elements that generate names (composite, flexcomp).
@@ -51,11 +51,11 @@ def check(spec: Spec) -> None:
     Raises:
         MjcfError: a name is used twice in its namespace, or a reference or class leads nowhere.
     """
-    spec.refresh()
+    document.refresh()
     spaces: dict[str, dict[str, Element]] = {}
     holders: list[Element] = []
     inherited: list[Element] = []
-    for element in spec.root.walk():
+    for element in document.root.walk():
         check_values(element)
         if element.type.key.startswith("default"):
             inherited.append(element)
@@ -66,15 +66,15 @@ def check(spec: Spec) -> None:
             _register(element, spaces.setdefault(attribute.space, {}), attribute.space)
     known = {name: set(space) for name, space in spaces.items()}
     known["body"] = {*known.get("body", ()), "world"}
-    known["default"] = set(spec.defaults)
-    if next(spec.elements(*_GENERATORS), None) is not None:
+    known["default"] = set(document.defaults)
+    if next(document.elements(*_GENERATORS), None) is not None:
         known = {"default": known["default"]}
     else:
         known = {space: known.get(space, set()) for space in (*_NAMESPACES, *known)}
     for element in holders:
         for name in element.attrib:
             _check_reference(element, name, known)
-    _check_inherited(spec, holders, inherited, known)
+    _check_inherited(document, holders, inherited, known)
 
 
 def _register(element: Element, space: dict[str, Element], kind: str) -> None:
@@ -87,7 +87,7 @@ def _register(element: Element, space: dict[str, Element], kind: str) -> None:
 
 
 def _check_inherited(
-    spec: Spec, holders: list[Element], inherited: list[Element], known: dict[str, set[str]]
+    document: Document, holders: list[Element], inherited: list[Element], known: dict[str, set[str]]
 ) -> None:
     """Checks references in default classes; those that no element uses may lead nowhere."""
     wrong: dict[tuple[Element, str], MjcfError] = {}
@@ -102,7 +102,7 @@ def _check_inherited(
     for element in holders:
         if "class" not in element.type.attributes:
             continue
-        chain = spec.default_chain(element)
+        chain = document.default_chain(element)
         for name in {name for source, name in wrong if source in chain} - element.attrib.keys():
             source = next(source for source in reversed(chain) if name in source.attrib)
             if (source, name) in wrong:

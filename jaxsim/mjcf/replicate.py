@@ -14,14 +14,14 @@ from jaxsim.mjcf.namespace import Namespace, names_of, referring, rename
 from jaxsim.mjcf.schema import schema
 
 if TYPE_CHECKING:
-    from jaxsim.mjcf.spec import Spec
+    from jaxsim.mjcf.document import Document
 
 __all__ = ["expand_replicate"]
 
 _NOT_DIRECTLY = ("joint", "freejoint", "inertial", "flexcomp")
 
 
-def expand_replicate(spec: Spec, element: Element, keyframes: Keyframes) -> None:
+def expand_replicate(document: Document, element: Element, keyframes: Keyframes) -> None:
     """Replaces a replicate element by frames, and copies the elements of other sections that refer to its content.
 
     Copy i stands at the pose reached by i steps of `offset` and `euler`; names in it end with `sep` and i, padded
@@ -38,7 +38,7 @@ def expand_replicate(spec: Spec, element: Element, keyframes: Keyframes) -> None
     if count > MAX_REPLICATE or count * max(content, 1) > MAX_ELEMENTS:
         raise element.error(f"more than {MAX_ELEMENTS:,} copied elements", attribute="count")
     names = names_of(element.children)
-    referrers = referring(spec.root, names)
+    referrers = referring(document.root, names)
     inner = {space: set(values) for space, values in names.items()}
     for space, values in names_of(referrers).items():
         inner.setdefault(space, set()).update(values)
@@ -46,7 +46,7 @@ def expand_replicate(spec: Spec, element: Element, keyframes: Keyframes) -> None
         raise element.error(f"more than {MAX_ELEMENTS:,} copied elements", attribute="count")
 
     frames = []
-    for i, (position, quat) in enumerate(_poses(spec, element, count)):
+    for i, (position, quat) in enumerate(_poses(document, element, count)):
         suffix = Namespace(suffix=f"{element.get('sep', '')}{i:0{len(str(count))}d}")
         frame = Element(schema()["frame"], element.parent, element.file, element.line)
         frame["pos"] = position
@@ -75,10 +75,10 @@ def expand_replicate(spec: Spec, element: Element, keyframes: Keyframes) -> None
         element.parent.children[place : place + 1] = frames
 
 
-def _poses(spec: Spec, element: Element, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def _poses(document: Document, element: Element, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Returns the pose of each copy: position (3,) and quaternion (4,)."""
-    resolved = spec.resolve(element)
-    compiler = spec.compiler_of(element)
+    resolved = document.resolve(element)
+    compiler = document.compiler_of(element)
     step = np.asarray(resolved["offset"])
     angles = np.asarray(resolved["euler"])
     if compiler["angle"] == "degree":

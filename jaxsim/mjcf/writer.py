@@ -18,7 +18,7 @@ from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.schema import Value
 
 if TYPE_CHECKING:
-    from jaxsim.mjcf.spec import Spec
+    from jaxsim.mjcf.document import Document
 
 __all__ = ["to_xml"]
 
@@ -32,43 +32,47 @@ _LIMITS = {
 _ANGULAR = ("range", "ref", "springref")
 
 
-def to_xml(spec: Spec) -> str:
+def to_xml(document: Document) -> str:
     """Returns the XML text of a model; numbers keep every bit."""
-    ours = spec.compiler
+    ours = document.compiler
     tree = etree.Element("mujoco")
-    stack = [(spec.root, tree)]
+    stack = [(document.root, tree)]
     while stack:
         element, node = stack.pop()
-        for name, value in _attributes(spec, element, ours).items():
+        for name, value in _attributes(document, element, ours).items():
             node.set(name, values.write(element.type.attributes.get(name), value))
         for child in element.children:
-            if child is not spec.compiler_element or child.attrib or child.children:
+            if child is not document.compiler_element or child.attrib or child.children:
                 stack.append((child, etree.SubElement(node, child.tag)))
     etree.indent(tree, "  ")
     return etree.tostring(tree, encoding="unicode") + "\n"
 
 
-def _attributes(spec: Spec, element: Element, ours: Resolved) -> dict[str, Value]:
+def _attributes(document: Document, element: Element, ours: Resolved) -> dict[str, Value]:
     """Returns the attributes as they are written under the whole model's conventions."""
     attributes = dict(element.attrib)
-    theirs = spec.compiler_of(element)
+    theirs = document.compiler_of(element)
     in_default = element.type.key.startswith("default")
-    if element.scope is not None and element.scope.compiler is not spec.compiler_element and not in_default:
+    if (
+        element.scope is not None
+        and element.scope.compiler is not document.compiler_element
+        and not in_default
+    ):
         if theirs["angle"] != ours["angle"] or theirs["eulerseq"] != ours["eulerseq"]:
-            _rewrite_angles(spec, element, attributes, theirs, ours)
+            _rewrite_angles(document, element, attributes, theirs, ours)
         if theirs["autolimits"] != ours["autolimits"]:
-            _rewrite_limits(spec, element, attributes, theirs)
-    _rewrite_files(spec, element, attributes)
+            _rewrite_limits(document, element, attributes, theirs)
+    _rewrite_files(document, element, attributes)
     return attributes
 
 
 def _rewrite_angles(
-    spec: Spec, element: Element, attributes: dict[str, Value], theirs: Resolved, ours: Resolved
+    document: Document, element: Element, attributes: dict[str, Value], theirs: Resolved, ours: Resolved
 ) -> None:
     """Converts orientations to quaternions or our angles, and the angles of joints."""
     factor = {"radian": 1.0, "degree": np.pi / 180}
     scale = factor[str(theirs["angle"])] / factor[str(ours["angle"])]
-    resolved = spec.resolve(element)
+    resolved = document.resolve(element)
     for name in ("euler", "axisangle"):
         if name not in element.type.attributes or not resolved.given(name):
             continue
@@ -90,21 +94,23 @@ def _rewrite_angles(
                 attributes[name] = value if value.ndim else float(value)
 
 
-def _rewrite_limits(spec: Spec, element: Element, attributes: dict[str, Value], theirs: Resolved) -> None:
+def _rewrite_limits(
+    document: Document, element: Element, attributes: dict[str, Value], theirs: Resolved
+) -> None:
     """Says outright what the other model leaves to its own rule about ranges."""
-    resolved = spec.resolve(element)
+    resolved = document.resolve(element)
     for name, range_name in _LIMITS.items():
         if name in element.type.attributes and resolved[name] == "auto":
             limited = theirs["autolimits"] and np.any(resolved[range_name])
             attributes[name] = "true" if limited else "false"
 
 
-def _rewrite_files(spec: Spec, element: Element, attributes: dict[str, Value]) -> None:
+def _rewrite_files(document: Document, element: Element, attributes: dict[str, Value]) -> None:
     """Makes paths absolute where they start from another folder than the whole model's."""
-    if not element.folder and (element.scope is None or element.scope.compiler is spec.compiler_element):
+    if not element.folder and (element.scope is None or element.scope.compiler is document.compiler_element):
         return
     for name, attribute in element.type.attributes.items():
-        if attribute.kind == "file" and name in attributes and (path := spec.asset_path(element, name)):
+        if attribute.kind == "file" and name in attributes and (path := document.asset_path(element, name)):
             in_memory = not os.path.exists(path)
             attributes[name] = path if in_memory else os.path.abspath(path)
 

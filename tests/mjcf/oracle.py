@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from jaxsim.mjcf import Spec
+from jaxsim import Spec
 
 __all__ = ["assert_same_model"]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxsim.mjcf import MjcfError, Spec
+from jaxsim import Spec
+from jaxsim.mjcf import MjcfError
 
 SHARED = Path(os.environ.get("JAXSIM_SHARED", Path(__file__).parents[3] / "shared")) / "conformance"
 MODELS = Path(os.environ.get("JAXSIM_MODELS", "."))

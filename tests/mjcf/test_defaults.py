@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 
-from jaxsim.mjcf import Spec
+from jaxsim import Spec
 
 XML = """<mujoco>
   <default>

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from jaxsim import Spec
 from jaxsim.compile import load_model
-from jaxsim.mjcf import MjcfError, Spec
+from jaxsim.mjcf import MjcfError
 
 MAIN = """<mujoco><compiler meshdir="meshes"/>
   <include file="parts/arm.xml"/>

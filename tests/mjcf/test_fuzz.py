@@ -7,7 +7,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from jaxsim.mjcf import MjcfError, Spec
+from jaxsim import Spec
+from jaxsim.mjcf import MjcfError
 from jaxsim.mjcf.schema import Attribute, ElementType, child_type, root_type
 
 CASES = int(os.environ.get("JAXSIM_FUZZ_CASES", "150"))

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxsim.mjcf import MjcfError, Spec, limits
+from jaxsim import Spec
+from jaxsim.mjcf import MjcfError, limits
 
 BODY = "<mujoco><worldbody><body name='a'>{}</body></worldbody></mujoco>"
 

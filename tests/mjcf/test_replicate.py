@@ -3,7 +3,8 @@
 import mujoco
 import pytest
 
-from jaxsim.mjcf import MjcfError, Spec
+from jaxsim import Spec
+from jaxsim.mjcf import MjcfError
 
 from .oracle import assert_same_model
 

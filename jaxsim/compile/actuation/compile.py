@@ -15,7 +15,7 @@ from jaxsim.compile.names import Names
 from jaxsim.compile.settings import SettingsOf
 from jaxsim.compile.userdata import user_column
 from jaxsim.enums import BiasType, DynType, GainType, JointType, TrnType
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.defaults import ACTUATORS
 
 __all__ = ["Actuator", "compile_actuators"]
@@ -42,24 +42,26 @@ class Actuator:
     ctrlranges: list[tuple[bool, list[float]]] | None = None
 
 
-def compile_actuators(spec: Spec, names: Names, settings: SettingsOf) -> dict[str, Any]:
+def compile_actuators(document: Document, names: Names, settings: SettingsOf) -> dict[str, Any]:
     """Returns the fields of actuators, and registers their names.
 
     Raises:
         MjcfError: an actuator is not valid.
     """
-    section = spec.root.find("actuator")
+    section = document.root.find("actuator")
     actuators = []
     for index, element in enumerate(section.children if section is not None else ()):
         if element.tag == "plugin":
             raise element.error("engine plugins are not built in jaxsim; remove the element")
-        actuators.append(_compile(spec, names, settings, element, index))
+        actuators.append(_compile(document, names, settings, element, index))
     names.add("actuator", actuators)
-    return _fields(spec, actuators)
+    return _fields(document, actuators)
 
 
-def _compile(spec: Spec, names: Names, settings: SettingsOf, element: Element, index: int) -> Actuator:
-    general = _merged(spec, element)
+def _compile(
+    document: Document, names: Names, settings: SettingsOf, element: Element, index: int
+) -> Actuator:
+    general = _merged(document, element)
     if "input" in element and general.gaintype not in (GainType.SO3, GainType.PID, GainType.DCMOTOR):
         raise element.error("only so3, pid and dcmotor actuators choose their inputs", attribute="input")
     actuator = Actuator(general, element, element.name, index)
@@ -73,10 +75,10 @@ def _compile(spec: Spec, names: Names, settings: SettingsOf, element: Element, i
     return actuator
 
 
-def _merged(spec: Spec, element: Element) -> General:
+def _merged(document: Document, element: Element) -> General:
     """Merges an actuator with its default classes, the outermost first."""
     general = General()
-    innermost = spec.class_of(element)
+    innermost = document.class_of(element)
     path = [innermost]
     while path[0].parent is not None:
         path.insert(0, path[0].parent)
@@ -119,7 +121,7 @@ def _target(names: Names, actuator: Actuator) -> Any:
 def _inputs_and_outputs(actuator: Actuator, target: Any) -> None:
     """Sizes the blocks of controls and forces; checks orientation servos."""
     general, element = actuator.general, actuator.element
-    spec = actuator.ctrlspec = general.input
+    document = actuator.ctrlspec = general.input
     if general.gaintype == GainType.SO3 or general.biastype == BiasType.SO3:
         if general.trntype == TrnType.SITE and not general.refsite:
             raise element.error("an orientation servo of a site needs a reference site", attribute="site")
@@ -128,19 +130,19 @@ def _inputs_and_outputs(actuator: Actuator, target: Any) -> None:
         if general.trntype not in (TrnType.SITE, TrnType.JOINT):
             raise element.error("an orientation servo needs a ball joint or a site")
         actuator.so3, actuator.outnum = True, 3
-        actuator.ctrlspec = spec or int(Input.EXPMAP)
+        actuator.ctrlspec = document or int(Input.EXPMAP)
         actuator.ctrlnum = 4 if actuator.ctrlspec == Input.QUAT else 3
         if general.dyntype == DynType.INTEGRATOR:
             general.actdim = 3
             if general.actlimited == "true" and not any(general.actrange):
                 general.actlimited = "false"
     elif general.gaintype == GainType.PID:
-        actuator.ctrlspec = spec or int(Input.POS | Input.VEL)
+        actuator.ctrlspec = document or int(Input.POS | Input.VEL)
         actuator.ctrlnum = (actuator.ctrlspec & 7).bit_count()
         if general.dyntype == DynType.PID:
             general.actdim = (general.dynprm[1] > 0) + (general.gainprm[0] > 0)
     elif general.gaintype == GainType.DCMOTOR:
-        actuator.ctrlspec = spec or int(Input.VOLTAGE)
+        actuator.ctrlspec = document or int(Input.VOLTAGE)
         actuator.ctrlnum = (actuator.ctrlspec & 15).bit_count()
 
 
@@ -233,7 +235,7 @@ def _history(actuator: Actuator) -> None:
         raise element.error("at most 2^24 samples", attribute="nsample")
 
 
-def _fields(spec: Spec, actuators: list[Actuator]) -> dict[str, Any]:
+def _fields(document: Document, actuators: list[Actuator]) -> dict[str, Any]:
     general = [actuator.general for actuator in actuators]
 
     def take(name: str) -> list[Any]:
@@ -286,7 +288,7 @@ def _fields(spec: Spec, actuators: list[Actuator]) -> dict[str, Any]:
     }
     fields = {name: column(name, rows) for name, rows in fields.items()}
     elements = [a.element for a in actuators]
-    fields["actuator_user"] = user_column(spec, "actuator", elements, take("user"))
+    fields["actuator_user"] = user_column(document, "actuator", elements, take("user"))
     fields.update(nactuator=len(actuators), nu=sum(ctrlnum), nout=sum(outnum), na=sum(actnum))
     fields["nhistory"] = sum(lengths)
     return fields

@@ -18,7 +18,7 @@ from jaxsim.compile.mesh.normals import vertex_normals
 from jaxsim.compile.mesh.obj import read_obj
 from jaxsim.compile.mesh.stl import read_stl
 from jaxsim.enums import GeomType
-from jaxsim.mjcf import Element, Spec
+from jaxsim.mjcf import Document, Element
 
 __all__ = ["Mesh", "compile_mesh", "mesh_fields"]
 
@@ -94,11 +94,11 @@ class Mesh:
         return center, (radius, half, size[2])
 
 
-def compile_mesh(spec: Spec, element: Element, name: str, index: int, needs_hull: bool) -> Mesh:
+def compile_mesh(document: Document, element: Element, name: str, index: int, needs_hull: bool) -> Mesh:
     """Reads one mesh.
 
     Args:
-        spec: the model.
+        document: the model.
         element: its element.
         name: its name.
         index: its id.
@@ -107,7 +107,7 @@ def compile_mesh(spec: Spec, element: Element, name: str, index: int, needs_hull
     Raises:
         MjcfError: the mesh cannot be read, or has no volume.
     """
-    values: Any = spec.resolve(element)
+    values: Any = document.resolve(element)
     if not name:
         raise element.error("a mesh needs a name", attribute="name")
     if values["builtin"] != "none":
@@ -115,7 +115,7 @@ def compile_mesh(spec: Spec, element: Element, name: str, index: int, needs_hull
     if element.find("plugin") is not None:
         raise element.error("engine plugins are not built in jaxsim; remove the element")
     mesh = Mesh(element, values, name, index, material=values["material"] or "")
-    mesh.triangles = _read(spec, element, values)
+    mesh.triangles = _read(document, element, values)
     _check(element, mesh.triangles)
     try:
         _process(mesh, needs_hull or values["inertia"] == "convex")
@@ -124,7 +124,7 @@ def compile_mesh(spec: Spec, element: Element, name: str, index: int, needs_hull
     return mesh
 
 
-def _read(spec: Spec, element: Element, values: Any) -> Triangles:
+def _read(document: Document, element: Element, values: Any) -> Triangles:
     """Takes what the file has, completed by what the element gives."""
     given = Triangles()
     for name, width, dtype in (
@@ -141,7 +141,7 @@ def _read(spec: Spec, element: Element, values: Any) -> Triangles:
         setattr(given, {"vertex": "vert"}.get(name, name), numbers.astype(dtype).reshape(-1, width))
     if not values["file"]:
         return given
-    file, content = spec.open_asset(element, "file")
+    file, content = document.open_asset(element, "file")
     extension = "." + file.rsplit(".", 1)[-1].lower() if "." in file else ""
     reader = _READERS.get(values["content_type"] or extension)
     if reader is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from jaxsim.mjcf import merge, names, writer
 from jaxsim.mjcf.attach import attach_model
@@ -22,14 +22,11 @@ from jaxsim.mjcf.schema import child_type, root_type, schema
 from jaxsim.mjcf.urdf import UrdfReader
 from jaxsim.mjcf.xmltext import parse_xml
 
-if TYPE_CHECKING:
-    from jaxsim.model import Model
-
-__all__ = ["Spec"]
+__all__ = ["Document"]
 
 
-class Spec:
-    """A model that can be edited, written and compiled, like MuJoCo's MjSpec.
+class Document:
+    """A model's text as a tree that can be edited and written; `jaxsim.Spec` adds that it compiles.
 
     Attributes:
         root: the `mujoco` element. Repeated sections are merged, included files are spliced in, replicate and
@@ -55,7 +52,7 @@ class Spec:
         root: str | PathLike[str] | None = None,
         assets: Mapping[str, bytes] | None = None,
         packages: Mapping[str, str | PathLike[str]] | None = None,
-    ) -> Spec:
+    ) -> Self:
         """Reads an MJCF or URDF file.
 
         Args:
@@ -84,7 +81,7 @@ class Spec:
         base_dir: str | PathLike[str] | None = None,
         root: str | PathLike[str] | None = None,
         packages: Mapping[str, str | PathLike[str]] | None = None,
-    ) -> Spec:
+    ) -> Self:
         """Reads MJCF or URDF text.
 
         Args:
@@ -105,7 +102,7 @@ class Spec:
     @classmethod
     def read(
         cls, data: bytes, files: Files, file: str | None, folder: str, opened: tuple[str, ...] = ()
-    ) -> Spec:
+    ) -> Self:
         """Reads a document.
 
         Args:
@@ -122,10 +119,10 @@ class Spec:
         reader = Reader(files, file, folder)
         root = UrdfReader(reader, file).read(tree) if tree.tag == "robot" else reader.read(tree)
         merge.merge_sections(root)
-        spec = cls(root, files, folder)
-        expand(spec, (*opened, posixpath.normpath(file or "")))
-        names.check(spec)
-        return spec
+        document = cls(root, files, folder)
+        expand(document, (*opened, posixpath.normpath(file or "")))
+        names.check(document)
+        return document
 
     @property
     def modelname(self) -> str:
@@ -172,13 +169,13 @@ class Spec:
             element = element.find(tag) or Element(type)
         return Resolved(element, [])
 
-    def copy(self) -> Spec:
+    def copy(self) -> Self:
         """Returns a copy that can be edited independently."""
         root = self.root.copy()
         for element in root.walk():
             if element.scope is self.scope:
                 element.scope = None
-        return Spec(root, self.files, self.scope.folder)
+        return type(self)(root, self.files, self.scope.folder)
 
     def compiler_of(self, element: Element) -> Resolved:
         """Returns the compiler settings of the model that an element was written in."""
@@ -269,7 +266,7 @@ class Spec:
 
     def attach(
         self,
-        other: Spec,
+        other: Document,
         parent: Element | None = None,
         prefix: str = "",
         suffix: str = "",
@@ -343,18 +340,3 @@ class Spec:
     def to_xml(self) -> str:
         """Returns the model as MJCF text; reading it again gives the same model."""
         return writer.to_xml(self)
-
-    def compile(self, nconmax: int | None = None, njmax: int | None = None) -> Model:
-        """Compiles to a model that can be simulated.
-
-        Args:
-            nconmax: contact slots of a world; chosen from the model if None.
-            njmax: constraint rows of a world; chosen from the model if None.
-
-        Raises:
-            MjcfError: the model is not valid, or uses a feature that is not built.
-        """
-        from jaxsim.compile import compile_spec
-
-        names.check(self)
-        return compile_spec(self, nconmax=nconmax, njmax=njmax)

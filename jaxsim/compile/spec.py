@@ -1,0 +1,26 @@
+"""The public editable model: a document that compiles."""
+
+from __future__ import annotations
+
+from jaxsim.compile.assemble import compile_document
+from jaxsim.mjcf import Document, names
+from jaxsim.model import Model
+
+__all__ = ["Spec"]
+
+
+class Spec(Document):
+    """A model that can be edited, written and compiled, like MuJoCo's MjSpec."""
+
+    def compile(self, nconmax: int | None = None, njmax: int | None = None) -> Model:
+        """Compiles to a model that can be simulated.
+
+        Args:
+            nconmax: contact slots of a world; chosen from the model if None.
+            njmax: constraint rows of a world; chosen from the model if None.
+
+        Raises:
+            MjcfError: the model is not valid, or uses a feature that is not built.
+        """
+        names.check(self)
+        return compile_document(self, nconmax, njmax)
