@@ -11,16 +11,12 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from jaxsim.enums import JointType, ObjType
 from jaxsim.pytree import Record
-
-if TYPE_CHECKING:
-    from jaxsim.data import Data
-    from jaxsim.model import Model
 
 __all__ = ["ByName", "Named", "View", "named"]
 
@@ -125,6 +121,18 @@ def _table(record: type[Record], kind: ObjType) -> dict[str, _Entry]:
     return table
 
 
+class Naming(Protocol):
+    """What a view asks of a model: names and ids of its objects."""
+
+    def id(self, kind: ObjType, name: str) -> int:
+        """The id of a name."""
+        ...
+
+    def name(self, kind: ObjType, id: int) -> str:
+        """The name of an id."""
+        ...
+
+
 class View:
     """One object of a model or of its data; what it has is listed by `dir`.
 
@@ -138,7 +146,7 @@ class View:
     id: int
     name: str
 
-    def __init__(self, model: Model, record: Record, kind: ObjType, id: int) -> None:
+    def __init__(self, model: Naming, record: Record, kind: ObjType, id: int) -> None:
         put = functools.partial(object.__setattr__, self)
         put("_model", model)
         put("_record", record)
@@ -231,7 +239,7 @@ class ByName:
     jnt, cam, eq = joint, camera, equality
 
 
-def find(model: Model, kind: ObjType, key: str | int) -> int:
+def find(model: Naming, kind: ObjType, key: str | int) -> int:
     """The id of an object that is given by name or by id.
 
     Raises:
@@ -248,7 +256,7 @@ def find(model: Model, kind: ObjType, key: str | int) -> int:
 class Named(ByName):
     """The objects of a Data; see `named`."""
 
-    def __init__(self, model: Model, data: Data) -> None:
+    def __init__(self, model: Naming, data: Record) -> None:
         self.model = model
         self.data = data
 
@@ -256,7 +264,7 @@ class Named(ByName):
         return View(self.model, self.data, kind, find(self.model, kind, key))
 
 
-def named(model: Model, data: Data) -> Named:
+def named(model: Naming, data: Record) -> Named:
     """Views of a state and its results by the names of the model: `named(model, data).sensor("gyro").data`.
 
     Args:
