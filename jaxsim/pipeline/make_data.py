@@ -1,40 +1,13 @@
-"""Makes the state of a model: at qpos0, with buffers of the sizes that the model asks for."""
+"""Makes the state of a model."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import jax.numpy as jnp
-import numpy as np
-from jax import Array
-
-from jaxsim.data import Contact, Data
+from jaxsim.data import Data
 from jaxsim.model import Model
+from jaxsim.pipeline.blank import blank, initial_state
 from jaxsim.pipeline.supported import check_supported
-from jaxsim.structure.constraints import row_layout
-from jaxsim.structure.slots import slot_count
-from jaxsim.structure.trees import m_entry_count
 
-__all__ = ["blank", "initial_state", "make_data"]
-
-
-def blank(model: Model, buffers: bool = True) -> Data:
-    """A Data of one world whose fields are zero but for the contact slots, which are out of use.
-
-    Without buffers there are no slots for contacts and no constraint rows.
-    """
-    dims = {name: value for name, value in model.static.fields.items() if isinstance(value, int)}
-    dims |= (
-        {"ncon": slot_count(model), "nefcmax": row_layout(model).size}
-        if buffers
-        else {"ncon": 0, "nefcmax": 0}
-    )
-    dims["nM"] = m_entry_count(model)
-    contact = _zeros(Contact, dims)
-    contact = contact.replace(
-        geom=contact.geom - 1, efc_address=contact.efc_address - 1, dist=contact.dist + 1
-    )
-    return _zeros(Data, dims, contact=contact, work=None)
+__all__ = ["make_data"]
 
 
 def make_data(model: Model) -> Data:
@@ -45,25 +18,3 @@ def make_data(model: Model) -> Data:
     """
     check_supported(model)
     return blank(model).replace(**initial_state(model))
-
-
-def initial_state(model: Model) -> dict[str, Array]:
-    """The fields of the state at qpos0 that are not zero; in native layout where the model is."""
-    mocap = np.flatnonzero(model.body_mocapid >= 0)
-    mocap = mocap[np.argsort(model.body_mocapid[mocap])]
-    return {
-        "qpos": model.qpos0 + 0,
-        "eq_active": jnp.asarray(model.eq_active0, bool),
-        "mocap_pos": model.body_pos[mocap],
-        "mocap_quat": model.body_quat[mocap],
-    }
-
-
-def _zeros(cls: type[Any], dims: dict[str, int], **given: Any) -> Any:
-    """A record whose leaves are zero arrays of the declared shapes, but for those given."""
-    values = dict(given)
-    for field in cls.leaf_fields():
-        if field.name not in values:
-            shape = tuple(int(d) if d.isdigit() else dims[d] for d in field.metadata["shape"].split())
-            values[field.name] = jnp.zeros(shape, field.metadata["dtype"])
-    return cls(**values)

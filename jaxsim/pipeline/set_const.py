@@ -22,10 +22,10 @@ from jaxsim.math.axis import add_rows, concat, mask_product, take
 from jaxsim.math.dense_inverse import inverse
 from jaxsim.math.vector import cross, matvec, matvec_transposed
 from jaxsim.model import Model
+from jaxsim.pipeline.blank import blank, initial_state
 from jaxsim.pipeline.bounds import dof_lengths, geom_bounds
 from jaxsim.pipeline.inertia import com_pos, joint_inertia, root_offset, tendon_inertia
 from jaxsim.pipeline.kinematics import kinematics
-from jaxsim.pipeline.make_data import blank, initial_state
 from jaxsim.pipeline.supported import check_constants
 from jaxsim.pipeline.transmission import tendon, transmission
 from jaxsim.pipeline.work import Work

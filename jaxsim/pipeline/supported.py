@@ -24,6 +24,8 @@ from jaxsim.enums import (
     WrapType,
 )
 from jaxsim.model import Model
+from jaxsim.pipeline.integrators import INTEGRATORS
+from jaxsim.pipeline.sensor import SENSORS
 from jaxsim.pytree import Static
 from jaxsim.results import UnsupportedError
 from jaxsim.structure.slots import unsupported_pairs
@@ -31,19 +33,12 @@ from jaxsim.structure.slots import unsupported_pairs
 __all__ = ["check_constants", "check_supported"]
 
 _EQUALITIES = (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON)
-_INTEGRATORS = (IntegratorType.EULER, IntegratorType.RK4)
 _SOLVERS = (SolverType.NEWTON,)
 _TRANSMISSIONS = (TrnType.JOINT, TrnType.JOINTINPARENT, TrnType.TENDON)
 _DYNAMICS = (DynType.NONE, DynType.INTEGRATOR, DynType.FILTER, DynType.FILTEREXACT)
 _GAINS = (GainType.FIXED, GainType.AFFINE)
 _BIASES = (BiasType.NONE, BiasType.AFFINE)
 _FLAGS = (EnableBit.SLEEP, EnableBit.DIAGEXACT, EnableBit.IPC)
-
-
-def _sensor_types() -> Iterable[int]:
-    from jaxsim.pipeline.sensor import SENSORS
-
-    return SENSORS
 
 
 def _not_in(values: np.ndarray, known: Iterable[int]) -> np.ndarray:
@@ -93,7 +88,7 @@ _ELEMENTS: tuple[_Rule, ...] = (
     (ObjType.SENSOR, lambda m: m.sensor_history[:, 0] > 0, lambda m, i: "delay, interval or history"),
     (
         ObjType.SENSOR,
-        lambda m: _not_in(m.sensor_type, _sensor_types()),
+        lambda m: _not_in(m.sensor_type, SENSORS),
         lambda m, i: f"type {SensorType(m.sensor_type[i]).name.lower()}",
     ),
 )
@@ -101,7 +96,7 @@ _ELEMENTS: tuple[_Rule, ...] = (
 
 _OPTIONS: tuple[tuple[Callable[[Static], bool], Callable[[Static], str]], ...] = (
     (
-        lambda o: o.integrator not in _INTEGRATORS,
+        lambda o: o.integrator not in INTEGRATORS,
         lambda o: f"integrator {IntegratorType(o.integrator).name.lower()}",
     ),
     (lambda o: o.solver not in _SOLVERS, lambda o: f"solver {SolverType(o.solver).name}"),

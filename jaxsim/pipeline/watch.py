@@ -9,7 +9,7 @@ from jaxsim.data import Data
 from jaxsim.enums import DisableBit
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import bad_values
-from jaxsim.pipeline.make_data import initial_state
+from jaxsim.pipeline.blank import initial_state
 from jaxsim.results import WarningBit
 
 __all__ = ["guard_acceleration", "guard_state"]

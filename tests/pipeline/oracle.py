@@ -8,9 +8,9 @@ from jaxsim import worlds
 from jaxsim.interop.mujoco import put_model
 from jaxsim.pipeline.acceleration import fwd_acceleration
 from jaxsim.pipeline.actuation import fwd_actuation
+from jaxsim.pipeline.blank import blank, initial_state
 from jaxsim.pipeline.inertia import com_pos, crb
 from jaxsim.pipeline.kinematics import camlight, kinematics
-from jaxsim.pipeline.make_data import blank, initial_state
 from jaxsim.pipeline.passive import passive
 from jaxsim.pipeline.transmission import tendon, transmission, transmission_velocity
 from jaxsim.pipeline.velocity import com_vel, rne

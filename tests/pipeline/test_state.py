@@ -3,7 +3,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from jaxsim.pipeline.make_data import blank, initial_state
+from jaxsim.pipeline.blank import blank, initial_state
 from jaxsim.pipeline.state import State, get_state, set_state, state_size
 from tests.pipeline import scenes
 from tests.pipeline.oracle import load, put_state, states

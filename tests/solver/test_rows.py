@@ -15,8 +15,8 @@ from jaxsim.interop.mujoco import put_model
 from jaxsim.model import Model
 from jaxsim.pipeline.acceleration import fwd_acceleration
 from jaxsim.pipeline.actuation import fwd_actuation
-from jaxsim.pipeline.forward import fwd_position, fwd_velocity
 from jaxsim.pipeline.make_data import make_data
+from jaxsim.pipeline.stages import fwd_position, fwd_velocity
 from jaxsim.pipeline.work import Work
 from jaxsim.solver.constraint import make_constraint
 from jaxsim.solver.stack import product

@@ -1,0 +1,37 @@
+"""The table of integrators: how a step moves on from the dynamics of a state. Worlds on the last axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from jax import Array
+
+from jaxsim.data import Data
+from jaxsim.enums import IntegratorType
+from jaxsim.model import Model
+from jaxsim.pipeline.integrate import euler
+from jaxsim.pipeline.runge_kutta import rk4
+from jaxsim.pipeline.stages import State
+
+__all__ = ["INTEGRATORS", "Integrator"]
+
+
+class Integrator(NamedTuple):
+    """One way to advance in time.
+
+    Attributes:
+      finish: moves data on which all stages have run to the end of the timestep; `step2` ends with it.
+      whole: a step that runs the dynamics itself, several times; `(model, state, solution)` to the data and the
+        solver's solutions. None: one forward pass, then `finish`.
+    """
+
+    finish: Callable[[Model, Data], Data]
+    whole: Callable[[Model, State, Array | None], tuple[Data, Array]] | None = None
+
+
+INTEGRATORS: dict[int, Integrator] = {
+    IntegratorType.EULER: Integrator(euler),
+    IntegratorType.RK4: Integrator(euler, whole=rk4),
+}
+"""As in C, `step2` finishes with Euler where the integrator needs several passes."""

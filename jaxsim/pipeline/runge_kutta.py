@@ -1,0 +1,93 @@
+"""Runge-Kutta of the fourth order (computation chapter, "Numerical integration"); worlds on the last axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsim import worlds
+from jaxsim.data import Data
+from jaxsim.enums import EnableBit
+from jaxsim.model import Model
+from jaxsim.pipeline.blank import blank
+from jaxsim.pipeline.integrate import advance, integrate_pos
+from jaxsim.pipeline.stages import State, dynamics, integration_state, sensors
+from jaxsim.pytree import Record, leaf, record
+
+__all__ = ["rk4"]
+
+RK4_STEP = (0.0, 0.5, 0.5, 1.0)
+"""Fraction of the timestep at which each Runge-Kutta stage stands."""
+RK4_WEIGHT = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+"""Weight of each stage's derivative in the step."""
+
+
+def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array]:
+    """Runge-Kutta of the fourth order; sensors are those of the first stage, other results those of the last.
+
+    One loop over the stages, so that the dynamics are compiled once. Each stage starts from the beginning of the
+    step along the slope of the stage before.
+    """
+    h = model.opt.timestep
+    start = worlds.expand(blank(model)).replace(**state)
+    width = worlds.width_of((model, start))
+    start = jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], width)), start)
+    observe = bool(model.nsensor) or bool(model.opt.enableflags & EnableBit.ENERGY)
+
+    def stage(carry: tuple[Data, Slope, Slope], table: tuple[Array, ...]) -> tuple[Any, Array]:
+        before, slope, total = carry
+        index, fraction, weight, *known = table
+        at = start.replace(
+            time=start.time + fraction * h,
+            qpos=integrate_pos(model, start.qpos, slope.qpos, fraction * h),
+            qvel=start.qvel + fraction * h * slope.qvel,
+            act=start.act + fraction * h * slope.act,
+            qacc_warmstart=before.qacc_warmstart,
+            warning=before.warning,
+        )
+        after = dynamics(model, integration_state(at), known[0] if known else None)
+        slope = _full_width(Slope(qpos=after.qvel, qvel=after.qacc, act=after.act_dot), width)
+        total = jax.tree.map(lambda s, d: s + weight * d, total, slope)
+        if observe:
+            seen = lax.cond(
+                index == 0,
+                lambda: _full_width(_select(sensors(model, after), OBSERVED), width),
+                lambda: _select(before, OBSERVED),
+            )
+            after = after.replace(**seen)
+        after = after.replace(work=None, qacc_warmstart=after.qacc)
+        return (_full_width(after, width), slope, total), after.qacc
+
+    zero = jnp.zeros_like(start.qvel)
+    slope = Slope(qpos=zero, qvel=zero, act=jnp.zeros_like(start.act))
+    dtype = start.qvel.dtype
+    table = [jnp.arange(4), jnp.asarray(RK4_STEP, dtype), jnp.asarray(RK4_WEIGHT, dtype)]
+    if solution is not None:
+        table.append(solution)
+    (last, _, total), solution = lax.scan(stage, (start, slope, slope), tuple(table))
+    at_start = {name: getattr(start, name) for name in ("time", "qpos", "qvel", "act")}
+    return advance(model, last.replace(**at_start), total.act, total.qvel, total.qpos), solution
+
+
+@record
+class Slope(Record):
+    """Time derivative of the state, native layout."""
+
+    qpos: Array = leaf("nv", "velocity, m/s and rad/s")
+    qvel: Array = leaf("nv", "acceleration, m/s^2 and rad/s^2")
+    act: Array = leaf("na", "1/s")
+
+
+OBSERVED = ("sensordata", "energy", "cacc", "cfrc_int", "cfrc_ext", "subtree_linvel", "subtree_angmom")
+"""Fields that the sensors fill."""
+
+
+def _select(data: Data, names: tuple[str, ...]) -> dict[str, Array]:
+    return {name: getattr(data, name) for name in names}
+
+
+def _full_width(tree: Any, width: int) -> Any:
+    return jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], width)), tree)

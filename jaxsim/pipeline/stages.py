@@ -1,0 +1,93 @@
+"""The stages of one forward pass, in order (computation chapter, "Forward dynamics"); worlds on the last axis.
+
+Every stage runs in a named scope, so that a profile and the compiled program read stage by stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+from jax import Array
+
+from jaxsim import worlds
+from jaxsim.collision.driver import collision
+from jaxsim.data import STATE_FIELDS, Data
+from jaxsim.enums import DisableBit, EnableBit
+from jaxsim.model import Model
+from jaxsim.pipeline.acceleration import fwd_acceleration
+from jaxsim.pipeline.actuation import fwd_actuation
+from jaxsim.pipeline.blank import blank
+from jaxsim.pipeline.energy import energy
+from jaxsim.pipeline.inertia import com_pos, crb
+from jaxsim.pipeline.kinematics import camlight, kinematics
+from jaxsim.pipeline.passive import passive
+from jaxsim.pipeline.sensor import sensor_acc, sensor_pos, sensor_vel
+from jaxsim.pipeline.transmission import tendon, transmission, transmission_velocity
+from jaxsim.pipeline.velocity import com_vel, rne
+from jaxsim.pipeline.work import Work
+from jaxsim.solver.constraint import make_constraint
+from jaxsim.solver.solve import solve
+
+__all__ = [
+    "State",
+    "dynamics",
+    "fwd_dynamics",
+    "fwd_position",
+    "fwd_velocity",
+    "integration_state",
+    "sensors",
+]
+
+State = dict[str, Array]
+"""The fields of Data that a step reads, by name."""
+
+Stage = Callable[[Model, Data], Data]
+
+POSITION: tuple[Stage, ...] = (kinematics, com_pos, camlight, tendon, crb, transmission, collision)
+VELOCITY: tuple[Stage, ...] = (transmission_velocity, com_vel, passive, rne)
+DYNAMICS: tuple[Stage, ...] = (fwd_actuation, fwd_acceleration, make_constraint, solve)
+SENSORS: tuple[Stage, ...] = (sensor_pos, sensor_vel, sensor_acc)
+
+
+def run(stages: tuple[Stage, ...], model: Model, data: Data) -> Data:
+    """Runs stages one after the other, each in a scope of its name."""
+    for stage in stages:
+        with jax.named_scope(stage.__name__):
+            data = stage(model, data)
+    return data
+
+
+def fwd_position(model: Model, data: Data) -> Data:
+    """Everything that depends on position alone."""
+    return run(POSITION, model, data)
+
+
+def fwd_velocity(model: Model, data: Data) -> Data:
+    """Everything that depends on position and velocity."""
+    return run(VELOCITY, model, data)
+
+
+def fwd_dynamics(model: Model, data: Data) -> Data:
+    """Forces and accelerations."""
+    return run(DYNAMICS, model, data)
+
+
+def sensors(model: Model, data: Data) -> Data:
+    """Sensor outputs and energy of a state whose acceleration is known."""
+    if model.opt.enableflags & EnableBit.ENERGY:
+        data = run((energy,), model, data)
+    if model.nsensor and not model.opt.disableflags & DisableBit.SENSOR:
+        data = run(SENSORS, model, data)
+    return data
+
+
+def dynamics(model: Model, state: State, solution: Array | None) -> Data:
+    """All stages but the sensors."""
+    data = worlds.expand(blank(model)).replace(work=Work(solution=solution), **state)
+    return fwd_dynamics(model, fwd_velocity(model, fwd_position(model, data)))
+
+
+def integration_state(data: Data) -> State:
+    """The fields that a step reads."""
+    return {name: getattr(data, name) for name in STATE_FIELDS}
