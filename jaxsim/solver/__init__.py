@@ -1,0 +1,1 @@
+"""Constraint rows to accelerations and forces."""
