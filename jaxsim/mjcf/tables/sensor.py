@@ -1,16 +1,12 @@
-"""MJCF sensors."""
+"""MJCF sensors: the elements of the catalogue (`structure.sensors`), each with the attributes of its form."""
+
+from __future__ import annotations
+
+from jaxsim.structure.sensors import CATALOGUE, CONTACT_DATA, RAY_DATA, Reduce
 
 __all__ = ["TABLE"]
 
-TABLE = """
-[sensor] touch* accelerometer* velocimeter* gyro* force* torque* magnetometer* camprojection* rangefinder*
-         jointpos* jointvel* ballquat* ballangvel* jointactuatorfrc* jointlimitpos* jointlimitvel* jointlimitfrc*
-         tendonpos* tendonvel* tendonactuatorfrc* tendonlimitpos* tendonlimitvel* tendonlimitfrc*
-         actuatorpos* actuatorvel* actuatorfrc*
-         framepos* framequat* framexaxis* frameyaxis* framezaxis* framelinvel* frameangvel* framelinacc*
-         frameangacc* subtreecom* subtreelinvel* subtreeangmom* insidesite* distance* normal* fromto* contact*
-         e_potential* e_kinetic* clock* tactile* user* plugin*
-
+_GROUPS = """
 (sensor)
   name                     @sensor
   nsample                  int = 0
@@ -23,92 +19,78 @@ TABLE = """
 (noisy sensor)
   +sensor
   noise                    float = 0
+"""
 
-(two objects)
-  geom1, geom2             ->geom
-  body1, body2             ->body
-  at most one: geom1 | body1
-  at least one: geom1 | body1
-  at most one: geom2 | body2
-  at least one: geom2 | body2
-
-[touch] [accelerometer] [velocimeter] [gyro] [sensor/force] [sensor/torque] [magnetometer]
+_OBJECT = """
   +noisy sensor
-  site                     ->site required
+  {0}                      ->{0} required
+"""
+"""Form of a sensor of one object."""
 
-[camprojection]
+FORMS = {
+    **{kind: _OBJECT.format(kind) for kind in ("site", "joint", "tendon", "actuator", "body")},
+    "world": """
   +noisy sensor
-  site                     ->site required
-  camera                   ->camera required
-
-[rangefinder]
+""",
+    "frame": """
   +noisy sensor
-  site                     ->site
-  camera                   ->camera
-  data                     {dist dir origin point normal depth}+
-  at most one: site | camera
-  at least one: site | camera
-
-[jointpos] [jointvel] [ballquat] [ballangvel] [jointactuatorfrc] [jointlimitpos] [jointlimitvel] [jointlimitfrc]
-  +noisy sensor
-  joint                    ->joint required
-
-[tendonpos] [tendonvel] [tendonactuatorfrc] [tendonlimitpos] [tendonlimitvel] [tendonlimitfrc]
-  +noisy sensor
-  tendon                   ->tendon required
-
-[actuatorpos] [actuatorvel] [actuatorfrc]
-  +noisy sensor
-  actuator                 ->actuator required
-
-[framepos] [framequat] [framexaxis] [frameyaxis] [framezaxis] [framelinvel] [frameangvel]
+  objtype                  {$object} required
+  objname                  ->objtype required
+""",
+    "frame in frame": """
   +noisy sensor
   objtype                  {$object} required
   objname                  ->objtype required
   reftype                  {$object}
   refname                  ->reftype
   all or none: reftype | refname
-
-[framelinacc] [frameangacc]
-  +noisy sensor
-  objtype                  {$object} required
-  objname                  ->objtype required
-
-[subtreecom] [subtreelinvel] [subtreeangmom]
-  +noisy sensor
-  body                     ->body required
-
-[insidesite]
+""",
+    "frame in site": """
   +noisy sensor
   site                     ->site required
   objtype                  {$object} required
   objname                  ->objtype required
   enclosed                 bool
-
-[distance] [normal] [sensor/fromto]
+""",
+    "site in camera": """
   +noisy sensor
-  +two objects
-
-[sensor/contact]
+  site                     ->site required
+  camera                   ->camera required
+""",
+    "rays": f"""
+  +noisy sensor
+  site                     ->site
+  camera                   ->camera
+  data                     {{{" ".join(RAY_DATA)}}}+
+  at most one: site | camera
+  at least one: site | camera
+""",
+    "geoms": """
+  +noisy sensor
+  geom1, geom2             ->geom
+  body1, body2             ->body
+  at most one: geom1 | body1
+  at least one: geom1 | body1
+  at most one: geom2 | body2
+  at least one: geom2 | body2
+""",
+    "contacts": f"""
   +noisy sensor
   geom1, geom2             ->geom
   body1, body2, subtree1, subtree2  ->body
   site                     ->site
   num                      int >0 <=100000 = 1
-  data                     {found force torque dist pos normal tangent linvel angvel}+
-  reduce                   {none mindist maxforce netforce} = none
+  data                     {{{" ".join(CONTACT_DATA)}}}+
+  reduce                   {{{" ".join(r.name.lower() for r in Reduce)}}} = none
   at most one: geom1 | body1 | subtree1 | site
   at most one: geom2 | body2 | subtree2
-
-[e_potential] [e_kinetic] [clock]
-  +noisy sensor
-
-[tactile]
+""",
+    "taxels": """
   +sensor
   geom                     ->geom required
   mesh                     ->mesh required
-
-[user]
+""",
+    "user": """
   name                     @sensor
   objtype                  text
   objname                  ->objtype
@@ -118,8 +100,8 @@ TABLE = """
   cutoff, noise            float = 0
   user                     float[] inf
   all or none: objtype | objname
-
-[sensor/plugin] config*
+""",
+    "plugin": """
   name                     @sensor
   plugin                   text
   instance                 ->instance
@@ -130,4 +112,19 @@ TABLE = """
   user                     float[] inf
   all or none: objtype | objname
   all or none: reftype | refname
-"""
+""",
+}
+"""Attributes of sensors, by form."""
+
+
+def _elements() -> str:
+    """The elements of each form, and the attributes that they share."""
+    text = ""
+    for form, attributes in FORMS.items():
+        tags = [row.tag for row in CATALOGUE if row.form == form]
+        children = " config*" if form == "plugin" else ""
+        text += "\n" + " ".join(f"[sensor/{tag}]" for tag in tags) + children + attributes
+    return text
+
+
+TABLE = f"[sensor] {' '.join(f'{row.tag}*' for row in CATALOGUE)}\n{_GROUPS}{_elements()}"
