@@ -13,6 +13,9 @@ from jaxsim.mjcf import Document, Element
 
 __all__ = ["compile_keyframes"]
 
+_WHOLE = {"mpos": 3, "mquat": 4}
+"""Vectors that are read in blocks of so many numbers."""
+
 
 @dataclass(eq=False)
 class _Key:
@@ -30,7 +33,7 @@ def compile_keyframes(document: Document, names: Names, fields: dict[str, Any]) 
         fields: the rest of the model.
 
     Raises:
-        MjcfError: a keyframe has the wrong count of numbers.
+        MjcfError: a keyframe has more numbers than the model needs.
     """
     section = document.root.find("keyframe")
     elements: list[Element | None] = list(section.children) if section is not None else []
@@ -56,14 +59,19 @@ def compile_keyframes(document: Document, names: Names, fields: dict[str, Any]) 
 
 
 def _row(element: Element | None, name: str, default: np.ndarray) -> np.ndarray:
+    """One vector of a keyframe: what it leaves out at its end, or gives as nan, is the reference.
+
+    Poses of mocap bodies are taken whole: numbers that do not fill one are dropped.
+    """
     if element is None or name not in element:
         return default
     values = element[name]
-    if values.size == 0:
-        return default
-    if values.size != default.size:
-        raise element.error(f"expected {default.size} numbers, got {values.size}", attribute=name)
-    return np.where(np.isnan(values), default, values)
+    if values.size > default.size:
+        raise element.error(f"expected at most {default.size} numbers, got {values.size}", attribute=name)
+    count = values.size - values.size % _WHOLE.get(name, 1)
+    row = default.copy()
+    row[:count] = np.where(np.isnan(values[:count]), default[:count], values[:count])
+    return row
 
 
 def _normalize(keys: dict[str, Any], fields: dict[str, Any]) -> None:

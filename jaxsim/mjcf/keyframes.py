@@ -104,9 +104,11 @@ def _split(document: Document) -> list[_Key]:
         key = _Key(element)
         for name, layout in layouts.items():
             numbers = element.get(name)
-            if numbers is not None and numbers.size == sum(width for _, width in layout):
+            missing = 0 if numbers is None else sum(width for _, width in layout) - numbers.size
+            if numbers is not None and missing >= 0:
                 ends = np.cumsum([width for _, width in layout])
-                parts = np.split(numbers, ends[:-1]) if layout else []
+                whole = np.append(numbers, np.full(missing, _FILL[name]))
+                parts = np.split(whole, ends[:-1]) if layout else []
                 key.pieces[name] = {e: part for (e, _), part in zip(layout, parts, strict=True)}
         keys.append(key)
     return keys
