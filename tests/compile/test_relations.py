@@ -246,3 +246,15 @@ def test_actuator_defaults_skip_classes_of_another_shortcut(shortcut, between):
       <default class="c"><motor ctrlrange="-1 2"/></default></default></default></default>"""
     for name in "abc":
         check(model(f'<actuator><{shortcut} joint="h" class="{name}" ctrlrange="0 1"/></actuator>', classes))
+
+
+@pytest.mark.parametrize("target", ['joint="b"', 'site="s" refsite="r"'])
+def test_damping_ratio_of_an_orientation_servo(target):
+    """Issue 7, bug 18: the servo feels the mean of three directions."""
+    check(
+        f"""<mujoco><worldbody><site name="r" quat=".8 .6 0 0"/>
+        <body><joint name="b" type="ball" armature=".1"/><site name="s" pos=".1 .2 .3" quat=".6 .8 0 0"/>
+          <geom type="box" size=".1 .2 .35" pos=".1 .05 .2"/>
+          <body pos=".2 .3 .1"><joint axis="1 2 3"/><geom size=".1" pos=".3 .2 0"/></body></body></worldbody>
+        <actuator><orientation {target} kp="5" dampratio=".7"/></actuator></mujoco>"""
+    )

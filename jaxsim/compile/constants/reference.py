@@ -141,14 +141,16 @@ def _views(pose: Pose) -> None:
 def _damping_ratio(fields: Fields, moment: np.ndarray, root: np.ndarray) -> None:
     """Turns the damping ratio of a servo, a positive biasprm[2], into its velocity gain.
 
-    The servo feels the inertia 1 / (m M^-1 m^T) of its moment arms m.
+    The servo feels the inertia 1 / (m M^-1 m^T) of its moment arms m; with several rows of them, the mean of what is
+    inverted.
     """
     for i in range(fields["nactuator"]):
         gain, bias = fields["actuator_gainprm"][i], fields["actuator_biasprm"][i]
         pid = fields["actuator_gaintype"][i] == GainType.PID
         if (not pid and gain[0] != -bias[1]) or bias[2] <= 0:
             continue
-        weight = float(((moment[fields["actuator_outadr"][i]] @ root) ** 2).sum())
+        start, count = fields["actuator_outadr"][i], fields["actuator_outnum"][i]
+        weight = float(((moment[start : start + count] @ root) ** 2).sum()) / count
         mass = 1 / weight if weight > _MINVAL else 0.0
         stiffness = -bias[1] if pid else gain[0]
         bias[2] *= -2 * np.sqrt(stiffness * mass)
