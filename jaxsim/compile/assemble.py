@@ -38,8 +38,8 @@ def compile_document(document: Document, nconmax: int | None = None, njmax: int 
 
     Args:
         document: the model.
-        nconmax: contact slots of a world; chosen from the model if None.
-        njmax: constraint rows of a world; chosen from the model if None.
+        nconmax: contact slots of a world; what the model asks for if None, see `_buffers`.
+        njmax: constraint rows of a world; what the model asks for if None.
 
     Raises:
         MjcfError: the model is not valid, or uses a feature that is not built.
@@ -90,10 +90,23 @@ def _compile(document: Document, nconmax: int | None, njmax: int | None) -> dict
         modelname=document.modelname,
         names=names.table(),
         nuserdata=max(0, sizes["nuserdata"]),
-        nconmax=-1 if nconmax is None else nconmax,
-        njmax=-1 if njmax is None else njmax,
     )
-    return fields
+    given = {"nconmax": nconmax, "njmax": njmax}
+    return fields | _buffers(document) | {name: size for name, size in given.items() if size is not None}
+
+
+def _buffers(document: Document) -> dict[str, int]:
+    """Buffer sizes of a world that the model asks for, -1 if it does not.
+
+    They stand in `<size>`; MJX's files give contact slots in the custom number `max_contact_points` instead.
+    """
+    sizes: Any = document.settings("size")
+    nconmax = sizes["nconmax"]
+    numeric = document.find("numeric", "max_contact_points")
+    if nconmax < 0 and numeric is not None:
+        slots = next(iter(numeric.get("data", ())), 0.0)
+        nconmax = int(np.clip(slots, -1, np.iinfo(np.int32).max))
+    return {"nconmax": nconmax, "njmax": sizes["njmax"]}
 
 
 def _refuse(document: Document) -> None:

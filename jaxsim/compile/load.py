@@ -29,8 +29,8 @@ def load_model(
         root: a folder outside of which no file is opened, for models that are not trusted.
         assets: contents of files by name, looked up before the disk.
         packages: folders of the packages that `package://` paths of a URDF name.
-        nconmax: contact slots of a world; chosen from the model if None.
-        njmax: constraint rows of a world; chosen from the model if None.
+        nconmax: contact slots of a world; if None what the file asks for, else chosen from the model.
+        njmax: constraint rows of a world; if None what the file asks for, else chosen from the model.
 
     Raises:
         MjcfError: the model cannot be read, is not valid, or uses a feature that is not built.

@@ -16,8 +16,8 @@ class Spec(Document):
         """Compiles to a model that can be simulated.
 
         Args:
-            nconmax: contact slots of a world; chosen from the model if None.
-            njmax: constraint rows of a world; chosen from the model if None.
+            nconmax: contact slots of a world; if None what the file asks for, else chosen from the model.
+            njmax: constraint rows of a world; if None what the file asks for, else chosen from the model.
 
         Raises:
             MjcfError: the model is not valid, or uses a feature that is not built.

@@ -1,0 +1,36 @@
+"""Buffer sizes that a model asks for."""
+
+import pytest
+
+from jaxsim import Spec, load_model, save_model
+
+MODEL = """<mujoco>{}<worldbody><geom type="plane" size="1 1 1"/><body><freejoint/><geom size=".1"/></body></worldbody>
+</mujoco>"""
+
+NUMERIC = '<custom><numeric name="other" data="3"/><numeric name="max_contact_points" data="7"/></custom>'
+
+
+@pytest.mark.parametrize(
+    ("sections", "nconmax", "njmax"),
+    [
+        ("", -1, -1),
+        ('<size nconmax="9" njmax="30"/>', 9, 30),
+        ('<size nconmax="0"/>', 0, -1),
+        (NUMERIC, 7, -1),
+        (NUMERIC + '<size nconmax="-1" njmax="30"/>', 7, 30),
+        (NUMERIC + '<size nconmax="9"/>', 9, -1),
+    ],
+)
+def test_sizes_of_the_file(sections, nconmax, njmax):
+    """Issue 7, bug 4: `<size>` and MJX's custom number are read."""
+    model = load_model(MODEL.format(sections))
+    assert (model.nconmax, model.njmax) == (nconmax, njmax)
+
+
+def test_sizes_by_hand_win(tmp_path):
+    spec = Spec.from_string(MODEL.format(NUMERIC + '<size njmax="30"/>'))
+    assert (spec.compile(nconmax=2).nconmax, spec.compile(njmax=-1).njmax) == (2, -1)
+    save_model(spec.compile(), tmp_path / "m.npz")
+    again = load_model(tmp_path / "m.npz")
+    assert (again.nconmax, again.njmax) == (7, 30)
+    assert load_model(tmp_path / "m.npz", nconmax=4).nconmax == 4
