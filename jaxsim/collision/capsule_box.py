@@ -6,10 +6,23 @@ capsule that lies on a box from rocking. The choice of both follows the C engine
 
 All in the box frame: segment `p + t h`, t in [-1, 1], with half axis h; box |x_k| <= s_k. A box edge along axis j is
 the segment `corner + x s_j e_j`, x in [-1, 1].
+
+Corners, and directions up to their length, are named by octant: a number whose bit k is set where component k is
+positive. So the corner (+s_0, -s_1, +s_2) is octant 0b101, and the segment's own octant is that of h:
+
+      6 ------- 7      Axis 0 points right, axis 1 up, axis 2 away from the reader. Corners that share an edge differ
+    / |       / |      in one bit, opposite corners in all three.
+   2 ------- 3  |
+   |  4 -----|- 5      The *turn* is the exclusive or of the segment's octant and a corner's: the axes along which the
+   | /       | /       + end of the segment goes from that corner back across the box. Turn 0b000: the segment leaves
+   0 ------- 1         the box in the corner's own direction; 0b111: it runs straight into the box from there. With one
+                       axis in the turn the + end goes across the box along it and outward along the two others; with
+                       two axes in the turn the - end does so along the third.
 """
 
 from __future__ import annotations
 
+import enum
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -26,15 +39,30 @@ _CORNERS = ((-1, -1), (1, -1), (-1, 1), (1, 1))
 _OTHERS = ((1, 2), (0, 2), (0, 1))
 
 
+class _Feature(enum.IntEnum):
+    """Which part of the box is nearest to the segment."""
+
+    NONE = 0
+    INSIDE = 1
+    """No surface: an end of the segment is inside the box."""
+    FACE = 2
+    CORNER = 3
+    EDGE = 4
+
+
+_OPPOSITE = 0b111
+"""Turn between opposite octants; exclusive or with it turns an octant round."""
+
+
 class _Nearest(NamedTuple):
     """The nearest feature of the box, arrays (npair, W).
 
     Attributes:
       square: squared distance to the segment.
       t: place on the segment.
-      kind: -2: none, -1: face, 0: corner, 1: edge.
-      axis: face: its axis, -1 inside the box; edge and corner: axis of the edge.
-      corner: bits of the corner (the lower one of an edge): bit k set means +s_k.
+      kind: its `_Feature`.
+      axis: face: axis of its normal; edge and corner: axis of the edge.
+      corner: octant of the corner, the lower one of an edge.
       x: place on the edge.
     """
 
@@ -59,12 +87,12 @@ def capsule_box(capsule: Shape, box: Shape, margin: Array) -> Points:
     half = capsule.size.y
     far = margin + 2.0 * (capsule.size.x + half + s.x + s.y + s.z) + 0.0 * p.x
     none = jnp.zeros(far.shape, jnp.int32)
-    best = _Nearest(far, jnp.zeros_like(far), none - 2, none, none, jnp.zeros_like(far))
+    best = _Nearest(far, jnp.zeros_like(far), none + _Feature.NONE, none, none, jnp.zeros_like(far))
     best = _nearest_edge(*_edges(p, h, s, half), _nearest_face(p, h, s, best))
 
     second, exists = _second(p, h, s, axis, best)
     points = []
-    for t, valid in ((best.t, best.kind > -2), (best.t + second, exists)):
+    for t, valid in ((best.t, best.kind != _Feature.NONE), (best.t + second, exists)):
         centre = capsule.pos + capsule.axes.z * (capsule.size.y * t)
         points.append(sphere_point_box(centre, capsule.size.x, box)._replace(valid=valid))
     return stack_points(points)
@@ -78,12 +106,11 @@ def _nearest_face(p: Vec, h: Vec, s: Vec, best: _Nearest) -> _Nearest:
         outside = [jnp.abs(e) > size for e, size in zip(end, s, strict=True)]
         excess = Vec(*(e - jnp.clip(e, -size, size) for e, size in zip(end, s, strict=True)))
         count = sum(o.astype(jnp.int32) for o in outside)
-        face = jnp.where(outside[2], 2, jnp.where(outside[1], 1, jnp.where(outside[0], 0, -1)))
+        face = jnp.where(outside[2], 2, jnp.where(outside[1], 1, 0))
+        kind = jnp.where(count == 0, _Feature.INSIDE, _Feature.FACE)
         square = excess.dot(excess)
         at = jnp.full_like(square, t)
-        found = _Nearest(
-            square, at, jnp.full_like(face, -1), face, jnp.zeros_like(face), jnp.zeros_like(square)
-        )
+        found = _Nearest(square, at, kind, face, jnp.zeros_like(face), jnp.zeros_like(square))
         best = best.unless((count <= 1) & (square < best.square), found)
     return best
 
@@ -136,7 +163,7 @@ def _nearest_edge(square: Array, t: Array, x: Array, end: Array, best: _Nearest)
             lower = (sa > 0) << a | (sb > 0) << b
             at = end[..., j, k, :]
             corner = jnp.where(at > 0, lower | 1 << j, lower).astype(jnp.int32)
-            kind = jnp.where(at == 0, 1, 0).astype(jnp.int32)
+            kind = jnp.where(at == 0, _Feature.EDGE, _Feature.CORNER).astype(jnp.int32)
             axis = jnp.full_like(kind, j)
             found = _Nearest(square[..., j, k, :], t[..., j, k, :], kind, axis, corner, x[..., j, k, :])
             best = best.unless(found.square < best.square - TINY, found)
@@ -147,64 +174,65 @@ def _nearest_edge(square: Array, t: Array, x: Array, end: Array, best: _Nearest)
 def _second(p: Vec, h: Vec, s: Vec, axis: Vec, best: _Nearest) -> tuple[Array, Array]:
     """Offset of the second sphere along the segment, and whether there is one."""
     x, y, z = ((c > 0).astype(jnp.int32) for c in h)
-    direction = x + (y << 1) + (z << 2)
+    octant = x | y << 1 | z << 2
     # lengths along the segment that cross the box from side to side
     across = Vec(*(safe_divide(2.0 * size, jnp.abs(c), jnp.inf) for size, c in zip(s, h, strict=True)))
-    relative = direction ^ best.corner
-    at_corner = _from_corner(axis, across, relative, best.t)
-    at_edge = _from_edge(axis, across, relative, direction, best)
+    turn = octant ^ best.corner
+    at_corner = _from_corner(axis, across, turn, best.t)
+    at_edge = _from_edge(axis, across, turn, octant, best)
     at_face = _from_face(p, h, s, best)
-    chosen = [
-        jnp.where(best.kind == 0, c, jnp.where(best.kind == 1, e, f))
-        for c, e, f in zip(at_corner, at_edge, at_face, strict=True)
-    ]
-    exists = chosen[1] & (best.kind > -2)
-    return jnp.where(exists, chosen[0], 0.0), exists
+    corner, edge, face = (best.kind == kind for kind in (_Feature.CORNER, _Feature.EDGE, _Feature.FACE))
+    offset = jnp.where(corner, at_corner[0], jnp.where(edge, at_edge[0], at_face))
+    exists = (corner & at_corner[1]) | (edge & at_edge[1]) | face
+    return jnp.where(exists, offset, 0.0), exists
 
 
-def _from_corner(axis: Vec, across: Vec, relative: Array, t: Array) -> tuple[Array, Array]:
+def _one_bit(octant: Array) -> Array:
+    """Whether exactly one of the three bits is set."""
+    return (octant == 0b001) | (octant == 0b010) | (octant == 0b100)
+
+
+def _from_corner(axis: Vec, across: Vec, turn: Array, t: Array) -> tuple[Array, Array]:
     """From a corner the segment may run along an edge or over a face, unless it points straight at the corner."""
-    backward = (relative == 3) | (relative == 5) | (relative == 6)
-    odd = jnp.where(backward, 7 - relative, relative)
-    k = jnp.where(odd == 4, 2, odd - 1)
-    sign = jnp.where(backward, -1.0, 1.0).astype(t.dtype)
+    forward = _one_bit(turn)
+    single = jnp.where(forward, turn, _OPPOSITE - turn)
+    k = jnp.where(single == 0b100, 2, single - 1)
+    sign = jnp.where(forward, 1.0, -1.0).astype(t.dtype)
     ahead, behind = 1.0 - sign * t, 1.0 + sign * t
     limit = [across.pick((k + i) % 3) for i in range(3)]
     steep = axis.pick(k)
     along_edge = jnp.minimum(ahead, limit[0])
     over_face = -jnp.minimum(jnp.minimum(behind, limit[1]), limit[2])
-    return sign * jnp.where(steep * steep > 0.5, along_edge, over_face), (relative != 0) & (relative != 7)
+    return sign * jnp.where(steep * steep > 0.5, along_edge, over_face), (turn != 0) & (turn != _OPPOSITE)
 
 
-def _from_edge(
-    axis: Vec, across: Vec, relative: Array, direction: Array, best: _Nearest
-) -> tuple[Array, Array]:
+def _from_edge(axis: Vec, across: Vec, turn: Array, octant: Array, best: _Nearest) -> tuple[Array, Array]:
     """From an edge that the segment crosses, over the face it is less inclined to."""
     k = best.axis
-    others = relative & (7 - (1 << k))
-    exists = (others == 1) | (others == 2) | (others == 4)
+    others = turn & (_OPPOSITE - (1 << k))
     one, two = (k + 1) % 3, (k + 2) % 3
     inclined = jnp.abs(axis.pick(one)) > jnp.abs(axis.pick(two))
     over = jnp.where(inclined, one, two)
     forward = (others >> over) & 1 == 1
     sign = jnp.where(forward, 1.0, -1.0).astype(best.t.dtype)
-    same = ((direction >> k) & 1 == 1) == forward
+    same = ((octant >> k) & 1 == 1) == forward
     room = jnp.where(same, 1.0 - best.x, 1.0 + best.x)
     offset = jnp.minimum(1.0 - sign * best.t, across.pick(over))
     run = across.pick(k)
     level = jnp.isinf(run)
     offset = jnp.minimum(offset, jnp.where(level, jnp.inf, 0.5 * room * jnp.where(level, 1.0, run)))
-    return sign * offset, exists
+    return sign * offset, _one_bit(others)
 
 
-def _from_face(p: Vec, h: Vec, s: Vec, best: _Nearest) -> tuple[Array, Array]:
+def _from_face(p: Vec, h: Vec, s: Vec, best: _Nearest) -> Array:
     """From an end above a face to where the segment leaves the space above it."""
     sign = -best.t
     end = p + h * best.t
     offset = jnp.full_like(best.t, 2.0)
     for i in range(3):
         for side in (s[i], -s[i]):
-            length = safe_divide(side - end[i], h[i], -1.0) * sign
+            # a segment along the side never crosses it, whichever end is nearest
+            length = safe_divide((side - end[i]) * sign, h[i], jnp.inf)
             closer = (best.axis != i) & (length > 0) & (length < offset)
             offset = jnp.where(closer, length, offset)
-    return sign * offset, best.axis >= 0
+    return sign * offset

@@ -71,6 +71,39 @@ def native_data(model: Model, geom_xpos: np.ndarray, geom_xmat: np.ndarray) -> D
     return data.replace(geom_xpos=jnp.asarray(geom_xpos), geom_xmat=jnp.asarray(geom_xmat))
 
 
+def contact_rows(mj_data: mujoco.MjData) -> np.ndarray:
+    """The C engine's contacts, one row of numbers each."""
+    rows = [
+        [
+            *c.geom,
+            c.dim,
+            c.dist,
+            c.includemargin,
+            *c.pos,
+            *c.frame,
+            *c.friction,
+            *c.solref,
+            *c.solreffriction,
+            *c.solimp,
+        ]
+        for c in mj_data.contact
+    ]
+    return np.array(rows) if rows else np.zeros((0, 31))
+
+
+def detect_at(mj_model: mujoco.MjModel, geom_xpos: np.ndarray, geom_xmat: np.ndarray) -> list[np.ndarray]:
+    """The C engine's contacts at given geom poses (ngeom, 3, W), (ngeom, 3, 3, W), free of a quaternion's rounding."""
+    mj_data = mujoco.MjData(mj_model)
+    mujoco.mj_forward(mj_model, mj_data)
+    contacts = []
+    for w in range(geom_xpos.shape[-1]):
+        mj_data.geom_xpos[:] = geom_xpos[..., w]
+        mj_data.geom_xmat[:] = geom_xmat[..., w].reshape(-1, 9)
+        mujoco.mj_collision(mj_model, mj_data)
+        contacts.append(contact_rows(mj_data))
+    return contacts
+
+
 def detect(mj_model: mujoco.MjModel, qpos: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """Geom poses (ngeom, ..., W) and the C engine's contacts of each world, one row of numbers each."""
     mj_data = mujoco.MjData(mj_model)
@@ -82,22 +115,7 @@ def detect(mj_model: mujoco.MjModel, qpos: np.ndarray) -> tuple[np.ndarray, np.n
         mujoco.mj_collision(mj_model, mj_data)
         xpos.append(mj_data.geom_xpos.copy())
         xmat.append(mj_data.geom_xmat.reshape(-1, 3, 3).copy())
-        rows = [
-            [
-                *c.geom,
-                c.dim,
-                c.dist,
-                c.includemargin,
-                *c.pos,
-                *c.frame,
-                *c.friction,
-                *c.solref,
-                *c.solreffriction,
-                *c.solimp,
-            ]
-            for c in mj_data.contact
-        ]
-        contacts.append(np.array(rows) if rows else np.zeros((0, 31)))
+        contacts.append(contact_rows(mj_data))
     return np.stack(xpos, -1), np.stack(xmat, -1), contacts
 
 
