@@ -22,7 +22,7 @@ from jaxsim.pipeline.energy import energy
 from jaxsim.pipeline.inertia import com_pos, crb
 from jaxsim.pipeline.kinematics import camlight, kinematics
 from jaxsim.pipeline.passive import passive
-from jaxsim.pipeline.sensor import sensor_acc, sensor_pos, sensor_vel
+from jaxsim.pipeline.sensors.run import sensor_acc, sensor_pos, sensor_vel
 from jaxsim.pipeline.transmission import tendon, transmission, transmission_velocity
 from jaxsim.pipeline.velocity import com_vel, rne
 from jaxsim.pipeline.work import Work

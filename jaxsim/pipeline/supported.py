@@ -25,7 +25,7 @@ from jaxsim.enums import (
 )
 from jaxsim.model import Model
 from jaxsim.pipeline.integrators import INTEGRATORS
-from jaxsim.pipeline.sensor import SENSORS
+from jaxsim.pipeline.sensors.table import SENSORS
 from jaxsim.pytree import Static
 from jaxsim.results import UnsupportedError
 from jaxsim.structure.slots import unsupported_pairs

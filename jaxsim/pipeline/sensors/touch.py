@@ -9,15 +9,17 @@ import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
+from jaxsim.enums import SensorType
 from jaxsim.math.axis import add_rows, take
 from jaxsim.math.spatial import matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.reaction import contact_force
-from jaxsim.pipeline.region import meets
+from jaxsim.pipeline.sensors.common import Compute
+from jaxsim.pipeline.sensors.region import meets
 from jaxsim.pytree import Static
 from jaxsim.structure.slots import SlotLayout, slot_layout
 
-__all__ = ["touch"]
+__all__ = ["SENSORS"]
 
 
 @functools.lru_cache(maxsize=64)
@@ -37,7 +39,7 @@ def _pairs(static: Static, layout: SlotLayout, sensors: tuple[int, ...]) -> np.n
     return np.array(pairs, int).reshape(-1, 4)
 
 
-def touch(model: Model, data: Data, ids: np.ndarray) -> Array:
+def _touch(model: Model, data: Data, ids: np.ndarray) -> Array:
     """Outputs (n, W) of touch sensors, N."""
     pairs = _pairs(model.static, slot_layout(model), tuple(int(i) for i in ids))
     if not len(pairs):
@@ -62,3 +64,6 @@ def touch(model: Model, data: Data, ids: np.ndarray) -> Array:
             felt = felt & (same | jnp.asarray(known.astype(bool))[:, None])
         total = total + add_rows(jnp.where(felt, force, 0), sensor, len(ids))
     return total
+
+
+SENSORS: dict[SensorType, Compute] = {SensorType.TOUCH: _touch}

@@ -1,0 +1,113 @@
+"""Sensors of joint and tendon limits: distance to the limit, its velocity and the force of its constraint."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsim.data import Data
+from jaxsim.enums import DisableBit, JointType, SensorType
+from jaxsim.math import quaternion as quat
+from jaxsim.math import safe
+from jaxsim.math.axis import concat, take
+from jaxsim.math.spatial import dot
+from jaxsim.model import Model
+from jaxsim.pipeline.sensors.common import Compute
+from jaxsim.structure.constraints import row_layout
+
+__all__ = ["SENSORS"]
+
+
+class _Side(NamedTuple):
+    """One side of n limits: distance to it, the rate of that (n, W), and its rows in `efc_force` (n,)."""
+
+    distance: Array
+    rate: Array
+    rows: np.ndarray
+
+
+def _scalar_sides(x: Array, v: Array, limits: Array, rows: list[tuple[int, ...]]) -> list[_Side]:
+    """Lower and upper sides of coordinates x (n, W) with velocities v."""
+    low, high = (np.array([r[k] for r in rows], int) for k in range(2))
+    return [_Side(x - limits[:, 0], v, low), _Side(limits[:, 1] - x, -v, high)]
+
+
+def _ball_sides(q: Array, v: Array, limits: Array, rows: list[tuple[int, ...]]) -> list[_Side]:
+    """The one side of rotations q (n, 4, W) with angular velocities v (n, 3, W): a largest angle."""
+    axis, angle = safe.normalize(quat.logarithm(quat.normalize(q)))
+    limit = jnp.maximum(limits[:, 0], limits[:, 1])
+    return [_Side(limit - angle[:, 0], -dot(axis, v), np.array([r[0] for r in rows], int))]
+
+
+def _first_active(quantity: str, data: Data, sides: list[_Side], margin: Array) -> Array:
+    """The quantity (n, W) of the first side within the margin, 0 if there is none."""
+    found = jnp.zeros((1, 1), data.qpos.dtype)
+    for side in reversed(sides):
+        if quantity == "position":
+            value = side.distance - margin
+        else:
+            value = side.rate if quantity == "velocity" else take(data.efc_force, side.rows)
+        found = jnp.where(side.distance < margin, value, found)
+    return found
+
+
+def _block(x: Array, start: np.ndarray, size: int) -> Array:
+    """Rows of x from each start on, (n, size, W)."""
+    return take(x, (start[:, None] + np.arange(size)).reshape(-1)).reshape(len(start), size, -1)
+
+
+def _joint_limit(quantity: str, m: Model, d: Data, i: np.ndarray) -> Array:
+    """Outputs (n, W) of sensors of joint limits.
+
+    Args:
+      quantity: "position" (distance less margin), "velocity" or "force".
+      m: the model.
+      d: results of position and velocity; for forces, of the solver.
+      i: sensors.
+    """
+    joints = m.sensor_objid[i]
+    layout = row_layout(m)
+    rows = [layout.joint_limit_rows(int(j)) for j in joints]
+    ball = m.jnt_type[joints] == JointType.BALL
+    parts = [jnp.zeros((1, 1), d.qpos.dtype)]
+    where, offset = np.zeros(len(i), int), 1
+    for kind in (False, True):
+        chosen = np.flatnonzero([bool(r) and b == kind for r, b in zip(rows, ball, strict=True)])
+        if not len(chosen):
+            continue
+        j = joints[chosen]
+        own = [rows[k] for k in chosen]
+        limits, q, v = take(m.jnt_range, j), m.jnt_qposadr[j], m.jnt_dofadr[j]
+        if kind:
+            sides = _ball_sides(_block(d.qpos, q, 4), _block(d.qvel, v, 3), limits, own)
+        else:
+            sides = _scalar_sides(take(d.qpos, q), take(d.qvel, v), limits, own)
+        parts.append(_first_active(quantity, d, sides, take(m.jnt_margin, j)))
+        where[chosen] = offset + np.arange(len(chosen))
+        offset += len(chosen)
+    return take(concat(parts), where)
+
+
+def _tendon_limit(quantity: str, m: Model, d: Data, i: np.ndarray) -> Array:
+    """Outputs (n, W) of sensors of tendon limits; as `_joint_limit`."""
+    t = m.sensor_objid[i]
+    if m.opt.disableflags & (DisableBit.LIMIT | DisableBit.CONSTRAINT):
+        return jnp.zeros((len(i), 1), d.qpos.dtype)
+    layout = row_layout(m)
+    rows = [layout.tendon_limit_rows(int(k)) for k in t]
+    sides = _scalar_sides(take(d.ten_length, t), take(d.ten_velocity, t), take(m.tendon_range, t), rows)
+    return _first_active(quantity, d, sides, take(m.tendon_margin, t))
+
+
+SENSORS: dict[SensorType, Compute] = {
+    SensorType.JOINTLIMITPOS: functools.partial(_joint_limit, "position"),
+    SensorType.JOINTLIMITVEL: functools.partial(_joint_limit, "velocity"),
+    SensorType.JOINTLIMITFRC: functools.partial(_joint_limit, "force"),
+    SensorType.TENDONLIMITPOS: functools.partial(_tendon_limit, "position"),
+    SensorType.TENDONLIMITVEL: functools.partial(_tendon_limit, "velocity"),
+    SensorType.TENDONLIMITFRC: functools.partial(_tendon_limit, "force"),
+}

@@ -1,0 +1,90 @@
+"""Sensors of position and orientation, of fields and energies."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsim.data import Data
+from jaxsim.enums import SensorType
+from jaxsim.math import quaternion as quat
+from jaxsim.math.axis import concat, take
+from jaxsim.math.spatial import matvec_transposed
+from jaxsim.model import Model
+from jaxsim.pipeline import objects
+from jaxsim.pipeline.energy import energy_pos, energy_vel
+from jaxsim.pipeline.sensors.common import (
+    Compute,
+    flat,
+    in_reference,
+    measured,
+    reference,
+    referred,
+    replace_rows,
+)
+from jaxsim.pipeline.sensors.region import contains
+
+__all__ = ["SENSORS"]
+
+
+def _frame_pos(m: Model, d: Data, i: np.ndarray) -> Array:
+    x = objects.position(m, d, *measured(m, i))
+    given = referred(m, i)
+    if len(given):
+        origin = objects.position(m, d, *reference(m, i[given]))
+        x = replace_rows(x, given, take(x, given) - origin)
+    return flat(in_reference(m, d, i, x))
+
+
+def _frame_axis(k: int) -> Compute:
+    def axis(m: Model, d: Data, i: np.ndarray) -> Array:
+        return flat(in_reference(m, d, i, objects.matrix(m, d, *measured(m, i))[:, :, k]))
+
+    return axis
+
+
+def _frame_quat(m: Model, d: Data, i: np.ndarray) -> Array:
+    q = objects.orientation(m, d, *measured(m, i))
+    given = referred(m, i)
+    if len(given):
+        origin = objects.orientation(m, d, *reference(m, i[given]))
+        q = replace_rows(q, given, quat.mul(quat.conjugate(origin), take(q, given)))
+    return flat(q)
+
+
+def _magnetometer(m: Model, d: Data, i: np.ndarray) -> Array:
+    return flat(matvec_transposed(take(d.site_xmat, m.sensor_objid[i]), m.opt.magnetic[None]))
+
+
+def _inside_site(m: Model, d: Data, i: np.ndarray) -> Array:
+    """1 where an object is inside a site, else 0."""
+    site = m.sensor_refid[i]
+    offset = objects.position(m, d, *measured(m, i)) - take(d.site_xpos, site)
+    local = matvec_transposed(take(d.site_xmat, site), offset)
+    size, kinds = take(m.site_size, site), m.site_type[site]
+    parts, order = [], []
+    for kind in np.unique(kinds):
+        chosen = np.flatnonzero(kinds == kind)
+        parts.append(contains(int(kind), take(size, chosen), take(local, chosen)))
+        order.append(chosen)
+    return take(concat(parts), np.argsort(np.concatenate(order))).astype(d.qpos.dtype)
+
+
+def _repeated(x: Array, n: int) -> Array:
+    return jnp.broadcast_to(x[None], (n, *x.shape))
+
+
+SENSORS: dict[SensorType, Compute] = {
+    SensorType.MAGNETOMETER: _magnetometer,
+    SensorType.FRAMEPOS: _frame_pos,
+    SensorType.FRAMEQUAT: _frame_quat,
+    SensorType.FRAMEXAXIS: _frame_axis(0),
+    SensorType.FRAMEYAXIS: _frame_axis(1),
+    SensorType.FRAMEZAXIS: _frame_axis(2),
+    SensorType.SUBTREECOM: lambda m, d, i: flat(take(d.subtree_com, m.sensor_objid[i])),
+    SensorType.INSIDESITE: _inside_site,
+    SensorType.E_POTENTIAL: lambda m, d, i: _repeated(energy_pos(m, d), len(i)),
+    SensorType.E_KINETIC: lambda m, d, i: _repeated(energy_vel(m, d), len(i)),
+    SensorType.CLOCK: lambda m, d, i: _repeated(d.time, len(i)),
+}
