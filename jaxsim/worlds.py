@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -108,16 +109,18 @@ class _Function:
             results, found = self.native(*args)
         flat, tree = jax.tree.flatten(results)
         found, solution_tree = jax.tree.flatten(jax.lax.stop_gradient(found))
-        key = (self, _per_world(leaves), jax.config.jax_enable_x64)  # pyright: ignore
-        _outputs[key] = _Output(tree, len(flat), solution_tree)
+        _outputs.put((self, _per_world(leaves), _x64()), _Output(tree, len(flat), solution_tree))
         return flat + found
 
     def output(self, signature: tuple[Any, ...]) -> _Output:
         """Structure of the results for per-world argument types; every trace records it."""
-        key = (self, signature, jax.config.jax_enable_x64)  # pyright: ignore
-        if key not in _outputs:
+        key = (self, signature, _x64())
+        found = _outputs.get(key)
+        if found is None:
             jax.eval_shape(lambda *x: self(x), *(jax.ShapeDtypeStruct((*s, 1), d) for s, d in signature))
-        return _outputs[key]
+            found = _outputs.get(key)
+        assert found is not None
+        return found
 
 
 class _Output(NamedTuple):
@@ -126,7 +129,29 @@ class _Output(NamedTuple):
     solution_tree: Any
 
 
-_outputs: dict[Any, _Output] = {}
+class _Recent:
+    """The most recently used entries of a table, so that what they refer to is not kept alive for ever."""
+
+    def __init__(self, size: int):
+        self.size = size
+        self.entries: OrderedDict[Any, _Output] = OrderedDict()
+
+    def get(self, key: Any) -> _Output | None:
+        if key in self.entries:
+            self.entries.move_to_end(key)
+        return self.entries.get(key)
+
+    def put(self, key: Any, value: _Output) -> None:
+        self.entries[key] = value
+        self.entries.move_to_end(key)
+        while len(self.entries) > self.size:
+            self.entries.popitem(last=False)
+
+
+_REMEMBERED = 256
+"""Most traces, and most structures of results, that are kept."""
+
+_outputs = _Recent(_REMEMBERED)
 
 
 def _per_world(native_leaves: Leaves) -> tuple[Any, ...]:
@@ -159,7 +184,8 @@ class _Tangent:
             for i, x in zip(self.wrt, points, strict=True):
                 full[i] = x
             widest = max(width, width_of(points))
-            flat = self.of(full, [_widen(x, widest) for x in solution]) if solution else self.of(full)
+            known = ([_widen(x, widest) for x in solution],) if solution else ()
+            flat = _unmasked(self.of)(full, *known)
             return [_widen(flat[i], widest) for i in self.outputs]
 
         return function
@@ -174,7 +200,11 @@ class _Tangent:
 
 @dataclasses.dataclass(frozen=True)
 class _Cotangent:
-    """Transpose of a linear native function: leaves are its residuals, then the cotangents of `outputs`."""
+    """Transpose of a linear native function: leaves are its residuals, then the cotangents of `outputs`.
+
+    A world whose cotangents are all zero contributes zero, also where the function's derivative is not finite: a world
+    that a loss leaves out cannot spoil the derivative by what all worlds share.
+    """
 
     of: Any
     linear: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
@@ -186,6 +216,12 @@ class _Cotangent:
         return len(self.outputs)
 
     def __call__(self, leaves: Leaves) -> list[Any]:
+        cotangents = leaves[len(leaves) - len(self.outputs) :]
+        live = functools.reduce(jnp.logical_or, [_any_world(c) for c in cotangents])
+        return [jnp.where(live, x, 0) for x in self.unmasked(leaves)]
+
+    def unmasked(self, leaves: Leaves) -> list[Any]:
+        """The transpose alone: linear in the cotangents, as its own derivatives need it."""
         n = len(leaves) - len(self.outputs)
         residuals, cotangents = list(leaves[:n]), leaves[n:]
         width = width_of(leaves)
@@ -201,11 +237,20 @@ class _Cotangent:
             linear: list[Any] = [jnp.zeros((*s, width), d) for s, d in self.linear]
             for i, x in zip(self.wanted, wanted, strict=True):
                 linear[i] = x
-            flat = self.of([*residuals, *linear])
+            flat = _unmasked(self.of)([*residuals, *linear])
             return [_widen(flat[i], width) for i in self.outputs]
 
         types = [jax.ShapeDtypeStruct((*self.linear[i][0], width), self.linear[i][1]) for i in self.wanted]
         return list(jax.linear_transpose(function, *types)(list(cotangents)))
+
+
+def _unmasked(function: Any) -> Callable[..., list[Any]]:
+    return function.unmasked if isinstance(function, _Cotangent) else function
+
+
+def _any_world(x: Any) -> Any:
+    """Worlds (W,) in which any number of x (..., W) is not zero."""
+    return jnp.any(x != 0, axis=tuple(range(x.ndim - 1)))
 
 
 def _widen(x: Any, width: int) -> Any:
@@ -248,17 +293,24 @@ def _run(
     return list(results) if width else [x[..., 0] for x in results]
 
 
+def _x64() -> bool:
+    config: Any = jax.config
+    return config.jax_enable_x64
+
+
 def _context() -> tuple[Any, ...]:
     """What else a trace depends on."""
-    return jax.config.jax_enable_x64, jax.sharding.get_abstract_mesh()  # pyright: ignore
+    config: Any = jax.config
+    return _x64(), config.jax_default_matmul_precision, jax.sharding.get_abstract_mesh()
 
 
-@functools.lru_cache(maxsize=512)
-def _trace(function: Any, signature: tuple[Any, ...], width: int, calls: bool, x64: bool, mesh: Any) -> Any:
+@functools.lru_cache(maxsize=_REMEMBERED)
+def _trace(function: Any, signature: tuple[Any, ...], width: int, calls: bool, *context: Any) -> Any:
     """The native function's jaxpr at one set of types, traced once for type inference and lowering.
 
     Once more if it is lowered for another platform than the default one, with other stage boundaries.
     """
+    del context
 
     def full_width(*leaves: Any) -> list[Any]:
         return [_widen(jnp.asarray(x), width) for x in function(leaves)]
@@ -286,7 +338,7 @@ def _abstract(*avals: Any, function: Any, mapped: tuple[bool, ...], width: int) 
     ]
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=_REMEMBERED)
 def _compiled(function: Any, mapped: tuple[bool, ...], width: int) -> Callable[..., list[Any]]:
     return jax.jit(functools.partial(_run, function=function, mapped=mapped, width=width))
 

@@ -86,31 +86,31 @@ def linear(
 
 def bilinear(
     name: str,
-    compute: Callable[[Array, Array], Array],
-    left: Callable[[Array, Array], Array],
-    right: Callable[[Array, Array], Array],
-) -> Callable[[Array, Array], Array]:
+    compute: Callable[..., Array],
+    left: Callable[..., Array],
+    right: Callable[..., Array],
+) -> Callable[..., Array]:
     """Makes a bilinear function of two arrays, which may broadcast against each other, a primitive.
 
     Args:
       name: of the primitive.
-      compute: `compute(x, y)`.
-      left: `left(cotangent, y)`, the transpose with respect to x, before sums over what was broadcast.
-      right: `right(cotangent, x)`, the transpose with respect to y.
+      compute: `compute(x, y, **params)`; parameters are hashable.
+      left: `left(cotangent, y, **params)`, the transpose with respect to x, before sums over what was broadcast.
+      right: `right(cotangent, x, **params)`, the transpose with respect to y.
     """
     primitive = _primitive(name, compute, False)
     ad.defbilinear(
         primitive,
-        lambda ct, x, y: _unbroadcast(left(ct, y), tuple(x.aval.shape)),
-        lambda ct, x, y: _unbroadcast(right(ct, x), tuple(y.aval.shape)),
+        lambda ct, x, y, **params: _unbroadcast(left(ct, y, **params), tuple(x.aval.shape)),
+        lambda ct, x, y, **params: _unbroadcast(right(ct, x, **params), tuple(y.aval.shape)),
     )
 
     @functools.wraps(compute)
-    def bind(x: Array, y: Array) -> Array:
+    def bind(x: Array, y: Array, **params: Any) -> Array:
         if x.dtype != y.dtype:
             dtype = jnp.promote_types(x.dtype, y.dtype)
             x, y = x.astype(dtype), y.astype(dtype)
-        return primitive.bind(x, y)
+        return primitive.bind(x, y, **params)
 
     return bind
 

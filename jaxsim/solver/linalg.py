@@ -17,7 +17,6 @@ first, takes over. CPU time of one world, and of compiling: n = 40, blocks 1.4 u
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -52,42 +51,40 @@ def full(A: Array, *, structure: TreeStructure, lower: bool = False) -> Array:
 
 def mul_tree(structure: TreeStructure, M: Array, x: Array) -> Array:
     """M x for the stored entries M (nnz, W) and x (n, W)."""
-    return _product(structure)(M, x) if structure.n else x
+    return _product(M, x, structure=structure) if structure.n else x
 
 
-@functools.lru_cache(maxsize=256)
-def _product(structure: TreeStructure) -> Callable[[Array, Array], Array]:
+def _by_entry(ct: Array, x: Array, structure: TreeStructure) -> Array:
+    """The derivative (nnz, W) of `ct . M x` by the entries of M."""
     off_diagonal = (structure.rows != structure.cols)[:, None]
+    one = take(ct, structure.rows) * take(x, structure.cols)
+    return one + jnp.where(off_diagonal, take(ct, structure.cols) * take(x, structure.rows), 0)
 
-    def by_entry(ct: Array, x: Array) -> Array:
-        """The derivative of `ct . M x` by the entries."""
-        one = take(ct, structure.rows) * take(x, structure.cols)
-        return one + jnp.where(off_diagonal, take(ct, structure.cols) * take(x, structure.rows), 0)
 
-    return bilinear(
-        "mul_tree",
-        lambda M, x: contract(full(M, structure=structure), x[:, None]),
-        by_entry,
-        lambda ct, M: mul_tree(structure, M, ct),
-    )
+_product = bilinear(
+    "mul_tree",
+    lambda M, x, structure: contract(full(M, structure=structure), x[:, None]),
+    _by_entry,
+    lambda ct, M, structure: mul_tree(structure, M, ct),
+)
 
 
 def dot_tree(structure: TreeStructure, a: Array, b: Array) -> Array:
     """Stored entries (nnz, W) of the matrix of inner products `b_i . a_j`, for a and b (n, k, W)."""
-    return _dots(structure)(a, b)
+    return _dots(a, b, structure=structure)
 
 
-@functools.lru_cache(maxsize=256)
-def _dots(structure: TreeStructure) -> Callable[[Array, Array], Array]:
-    def lower(ct: Array) -> Array:
-        return full(ct, structure=structure, lower=True)[:, :, None]
+def _lower(ct: Array, structure: TreeStructure) -> Array:
+    """The entries as a lower triangle (n, n, 1, W)."""
+    return full(ct, structure=structure, lower=True)[:, :, None]
 
-    return bilinear(
-        "dot_tree",
-        lambda a, b: dot(take(a, structure.cols), take(b, structure.rows)),
-        lambda ct, b: contract(lower(ct), b[:, None]),
-        lambda ct, a: contract(jnp.moveaxis(lower(ct), 1, 0), a[:, None]),
-    )
+
+_dots = bilinear(
+    "dot_tree",
+    lambda a, b, structure: dot(take(a, structure.cols), take(b, structure.rows)),
+    lambda ct, b, structure: contract(_lower(ct, structure), b[:, None]),
+    lambda ct, a, structure: contract(jnp.moveaxis(_lower(ct, structure), 1, 0), a[:, None]),
+)
 
 
 class _Block(NamedTuple):

@@ -124,3 +124,16 @@ def test_derivatives(name: str) -> None:
 def test_parents_come_first() -> None:
     with pytest.raises(ValueError, match="parent of degree of freedom 1 is 2"):
         tree_structure((-1, 2, 0))
+
+
+def test_one_primitive_serves_all_structures():
+    """A primitive cannot be unregistered: one a structure would be a leak in a process that compiles many models."""
+
+    def primitives(n):
+        structure = tree_structure(range(-1, n - 1))
+        entries, x = jnp.ones((structure.size, 1)), jnp.ones((n, 1))
+        eqns = jax.make_jaxpr(lambda A, x: linalg.mul_tree(structure, A, x))(entries, x).eqns
+        return [eqn.primitive for eqn in eqns if eqn.primitive.name == "mul_tree"]
+
+    assert len(primitives(3)) == 1
+    assert primitives(3)[0] is primitives(4)[0]

@@ -319,3 +319,57 @@ def test_one_trace_per_shape() -> None:
     step(jnp.ones((4, N)))
     step(jnp.zeros((4, N)))
     assert seen == [(N, 4)]
+
+
+def test_a_world_that_overflows_does_not_spoil_a_shared_gradient() -> None:
+    """A derivative that is not finite, times the zero cotangent of a world that the loss leaves out, is zero."""
+
+    def native(scale: Any, x: Any) -> Any:
+        y = jnp.exp(scale * x)
+        return jnp.where(jnp.isfinite(y), y, 0.0)
+
+    f = worlds.lift(native)
+    x = jnp.asarray([1.0, 1e9, -0.5])
+    keep = jnp.asarray([True, False, True])
+
+    def loss(scale: Any) -> Any:
+        return jnp.sum(jnp.where(keep, jax.vmap(f, (None, 0))(scale, x), 0.0))
+
+    expected = np.sum(np.exp(2.0 * x[keep]) * x[keep])
+    np.testing.assert_allclose(jax.grad(loss)(2.0), expected, rtol=1e-12)
+
+
+def test_second_derivatives_where_a_cotangent_is_zero() -> None:
+    """The cotangent of a square is zero at zero, and changes there: its world must not count as left out."""
+    f = worlds.lift(lambda a, x: a * jnp.sin(x))
+
+    def loss(x: Any) -> Any:
+        return jnp.sum(jax.vmap(f, (None, 0))(3.0, x) ** 2)
+
+    x = jnp.asarray([0.0, 0.4])
+    expected = np.diag(18.0 * np.cos(2.0 * x))
+    np.testing.assert_allclose(jax.jacfwd(jax.grad(loss))(x), expected, rtol=1e-12)
+    np.testing.assert_allclose(jax.jacrev(jax.grad(loss))(x), expected, rtol=1e-12)
+    np.testing.assert_allclose(jax.jacrev(jax.jacfwd(loss))(x), expected, rtol=1e-12)
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    for k in range(worlds._REMEMBERED + 5):
+        worlds.lift(lambda x, k=k: x + k)(jnp.ones(()))
+    assert len(worlds._outputs.entries) <= worlds._REMEMBERED
+
+
+def test_matrix_products_follow_the_default_precision() -> None:
+    """A change of `jax_default_matmul_precision` traces again, as with `jax.jit`."""
+    f = worlds.lift(lambda a, x: jnp.einsum("ijw,jw->iw", a, x))
+
+    def precision() -> str:
+        return (
+            str(jax.make_jaxpr(f)(jnp.ones((2, 2)), jnp.ones(2)).jaxpr)
+            + jax.jit(f).lower(jnp.ones((2, 2)), jnp.ones(2)).as_text()
+        )
+
+    with jax.default_matmul_precision("highest"):
+        assert "HIGHEST" in precision()
+    with jax.default_matmul_precision("default"):
+        assert "HIGHEST" not in precision()
