@@ -1,7 +1,8 @@
 """Geometry -> fixed contact buffer, worlds on the last axis."""
 
+from jaxsim.collision import pairs
 from jaxsim.collision.driver import collision
 from jaxsim.collision.frame import make_frame
-from jaxsim.collision.table import COLLIDERS
+from jaxsim.structure.colliders import COLLIDERS, collider
 
-__all__ = ["COLLIDERS", "collision", "make_frame"]
+__all__ = ["COLLIDERS", "collider", "collision", "make_frame", "pairs"]

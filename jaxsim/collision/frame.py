@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.collision.vec import TINY
+from jaxsim.math.constants import MINVAL
 from jaxsim.math.vector import cross, dot, scale
 
 __all__ = ["make_frame"]
@@ -35,7 +35,7 @@ def make_frame(normal: Array, tangent: Array | None = None) -> Array:
     held = lax.stop_gradient(first)
     norm = jnp.sqrt(_dot(held, held))
     spare = jnp.where(jnp.abs(normal[..., :1, :]) < 0.5, x, y)
-    held = jnp.where(norm > TINY, held / jnp.where(norm > TINY, norm, 1.0), spare)
+    held = jnp.where(norm > MINVAL, held / jnp.where(norm > MINVAL, norm, 1.0), spare)
     first = jnp.where(regular, first, held - scale(_dot(normal, held), normal))
     first = first / jnp.sqrt(_dot(first, first))
     return jnp.stack([normal, first, cross(normal, first)], axis=-3)

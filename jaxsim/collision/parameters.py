@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.collision.vec import TINY
 from jaxsim.enums import EnableBit
 from jaxsim.math.axis import concat, take
+from jaxsim.math.constants import MINVAL
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.structure.pairs import Candidates
@@ -113,7 +113,7 @@ def _mixed(model: Model, g1: np.ndarray, g2: np.ndarray) -> Parameters:
     priority = model.geom_priority
     ruled = priority[g1] != priority[g2]
     mix1, mix2 = take(model.geom_solmix, g1), take(model.geom_solmix, g2)
-    given1, given2 = mix1 >= TINY, mix2 >= TINY
+    given1, given2 = mix1 >= MINVAL, mix2 >= MINVAL
     share = jnp.where(
         given1 & given2,
         mix1 / jnp.where(given1 & given2, mix1 + mix2, 1.0),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
@@ -13,11 +13,21 @@ __all__ = ["Points", "Shape", "stack_points"]
 
 
 class Shape(NamedTuple):
-    """One geom of each pair: centre (m) and axes in the world frame, sizes (m); components (npair, W)."""
+    """One geom of each pair, components (npair, W).
+
+    Attributes:
+      pos: centre, m, world frame.
+      axes: axes in the world frame.
+      size: sizes of the geom, m; of a mesh half the extents of its box.
+      mesh: which mesh it is, int (npair, 1 or W); None: this type of geom has no mesh.
+      hulls: the table that `mesh` chooses from, the same for all pairs; None: as above.
+    """
 
     pos: Vec
     axes: Frame
     size: Vec
+    mesh: Array | None = None
+    hulls: Any = None
 
 
 class Points(NamedTuple):

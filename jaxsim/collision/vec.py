@@ -11,10 +11,9 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["TINY", "Frame", "Vec", "fallback_unit", "safe_divide", "unit"]
+from jaxsim.math.constants import MINVAL
 
-TINY = 1e-15
-"""Length (m) below which the C engine calls a vector zero (mjMINVAL)."""
+__all__ = ["Frame", "Vec", "fallback_unit", "safe_divide", "unit"]
 
 
 class Vec(NamedTuple):
@@ -87,7 +86,7 @@ class Frame(NamedTuple):
         return Vec(*(Vec(a, b, c).pick(index) for a, b, c in zip(self.x, self.y, self.z, strict=True)))
 
 
-def unit(v: Vec, fallback: Vec, tiny: float | Array = TINY) -> tuple[Vec, Array]:
+def unit(v: Vec, fallback: Vec, tiny: float | Array = MINVAL) -> tuple[Vec, Array]:
     """Direction and length of `v`; below `tiny` the direction is the unit vector `fallback`.
 
     At zero the length continues linearly along `fallback`, so both derivatives are finite.

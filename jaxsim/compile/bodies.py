@@ -8,13 +8,14 @@ from jaxsim.compile.assets import Assets
 from jaxsim.compile.cameras_lights import compile_camera, compile_light
 from jaxsim.compile.frames import IDENTITY, ORIGIN, accumulate, invert, rotate
 from jaxsim.compile.geoms import compile_geom
-from jaxsim.compile.inertia import MINVAL, combine, principal_axes
+from jaxsim.compile.inertia import combine, principal_axes
 from jaxsim.compile.joints import compile_joint
 from jaxsim.compile.orientation import orientation
 from jaxsim.compile.records import Body
 from jaxsim.compile.sites import compile_site
 from jaxsim.compile.tree import Tree
 from jaxsim.enums import JointType
+from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document
 
 __all__ = ["check_moving_masses", "check_places", "compile_body"]

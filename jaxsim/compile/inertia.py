@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from math import sqrt
 
 from jaxsim.compile.frames import IDENTITY, ORIGIN, Quat, Vec3, multiply, to_matrix, unit_quat
+from jaxsim.math.constants import MINVAL
 
-__all__ = ["BODY", "MESH", "MINVAL", "Tolerance", "about", "combine", "in_frame", "principal_axes"]
-
-MINVAL = 1e-15
-"""Smallest mass, moment or length that is not zero."""
+__all__ = ["BODY", "MESH", "Tolerance", "about", "combine", "in_frame", "principal_axes"]
 
 _MAX_ROTATIONS = 500
 

@@ -8,10 +8,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["LEAST_PIVOT", "clamped_solve", "inverse"]
+from jaxsim.math.constants import LEAST_PIVOT
 
-LEAST_PIVOT = 1e-15
-"""What a pivot that is not positive counts as, as in the C engine; then the inverse is huge but finite."""
+__all__ = ["clamped_solve", "inverse"]
 
 
 @jax.custom_jvp

@@ -19,6 +19,7 @@ from jaxsim.enums import EqType, JointType, ObjType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
 from jaxsim.math.axis import add_rows, concat, mask_product, take
+from jaxsim.math.constants import MINVAL
 from jaxsim.math.dense_inverse import inverse
 from jaxsim.math.vector import cross, matvec, matvec_transposed
 from jaxsim.model import Model
@@ -34,9 +35,6 @@ from jaxsim.structure.sparsity import places_of, tree_structure
 from jaxsim.structure.trees import m_entries, moment_entries, tree
 
 __all__ = ["native_constants", "set_const"]
-
-_MINVAL = 1e-15
-"""Least mass, kg."""
 
 
 def set_const(model: Model) -> Model:
@@ -272,7 +270,7 @@ def _point_masses(model: Model, body: Array, dof: Array) -> dict[str, Array]:
     """Inverse weights; a body that only slides is a point mass as long as its frame is that of its inertia."""
     at_origin = jnp.all(model.body_ipos == 0, axis=1) & jnp.all(model.body_iquat[:, 1:] == 0, axis=1)
     sliding = jnp.asarray(model.body_simple == 2)[:, None] & at_origin
-    light = 1 / jnp.maximum(model.body_mass, _MINVAL)
+    light = 1 / jnp.maximum(model.body_mass, MINVAL)
     weights = jnp.stack([light, jnp.zeros_like(light)], axis=1)
     return {
         "body_invweight0": jnp.where(sliding[:, None], weights, body),

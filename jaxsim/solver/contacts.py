@@ -14,13 +14,13 @@ from jaxsim.data import Contact, Data
 from jaxsim.enums import ConeType
 from jaxsim.math import spatial
 from jaxsim.math.axis import concat, take
+from jaxsim.math.constants import MINVAL
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.solver.bodies import BodyJacobian, sides
 from jaxsim.solver.impedance import (
     MAX_IMPEDANCE,
     MIN_IMPEDANCE,
-    MINVAL,
     impedance,
     reference_gains,
     regularisation,

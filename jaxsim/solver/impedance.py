@@ -12,20 +12,17 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.enums import DisableBit
+from jaxsim.math.constants import MINVAL
 from jaxsim.model import Model
 
 __all__ = [
     "MAX_IMPEDANCE",
-    "MINVAL",
     "MIN_IMPEDANCE",
     "Impedance",
     "impedance",
     "reference_gains",
     "regularisation",
 ]
-
-MINVAL = 1e-15
-"""Smallest divisor and regularisation, as mjMINVAL."""
 
 MIN_IMPEDANCE = 1e-4
 MAX_IMPEDANCE = 0.9999

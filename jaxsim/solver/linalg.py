@@ -24,7 +24,8 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.math.axis import concat, contract, take
-from jaxsim.math.dense_inverse import LEAST_PIVOT, clamped_solve
+from jaxsim.math.constants import LEAST_PIVOT
+from jaxsim.math.dense_inverse import clamped_solve
 from jaxsim.math.linear import bilinear
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import dot

@@ -1,11 +1,15 @@
-"""The dispatch table of colliders: empty here, filled by `collision/`, read by the layout of contact slots."""
+"""The dispatch table of colliders: empty here, filled by the files of `collision/pairs`, read by the contact slots."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["COLLIDERS", "Collider"]
+from jaxsim.enums import GeomType
+
+__all__ = ["COLLIDERS", "Collider", "collider"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Collider(NamedTuple):
@@ -17,13 +21,51 @@ class Collider(NamedTuple):
       points: most points a pair can have.
       usual: points a touching pair usually has; sizes the contact buffer.
       exhaustive: pairs up to which all are computed; above, a broad phase picks the nearest.
+      general: made for many kinds of pairs; a collider made for one kind takes its place.
     """
 
     function: Callable[..., Any]
     points: int
     usual: int
     exhaustive: int
+    general: bool = False
 
 
 COLLIDERS: dict[tuple[int, int], Collider] = {}
 """The collider of each pair of geom types, the lower type first."""
+
+
+def collider(
+    first: GeomType,
+    second: GeomType,
+    *,
+    points: int,
+    usual: int | None = None,
+    exhaustive: int = 256,
+    general: bool = False,
+) -> Callable[[_F], _F]:
+    """Decorates the function that collides geoms of two types, and enters it in the table; see `Collider`.
+
+    Args:
+      first: type of geom 1.
+      second: type of geom 2, not below the first.
+      points: most points a pair can have.
+      usual: points a touching pair usually has; None: as many as it can.
+      exhaustive: pairs up to which all are computed.
+      general: whether a collider made for this one pair takes precedence.
+
+    Raises:
+      ValueError: the types are in the wrong order.
+    """
+    if first > second:
+        raise ValueError(
+            f"a collider of {first.name} and {second.name}: the lower type comes first; swap them"
+        )
+
+    def enter(function: _F) -> _F:
+        known = COLLIDERS.get((first, second))
+        if known is None or known.general or not general:
+            COLLIDERS[first, second] = Collider(function, points, usual or points, exhaustive, general)
+        return function
+
+    return enter

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from jaxsim.collision import table
+from jaxsim.collision import COLLIDERS
 from jaxsim.collision.select import pick_active
 from jaxsim.interop.mujoco import put_model
 from jaxsim.results import WarningBit
@@ -52,7 +52,7 @@ def test_selected_slots_agree_with_c() -> None:
 
 
 def test_broad_phase_agrees_with_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = {kinds: row._replace(exhaustive=4) for kinds, row in table.COLLIDERS.items()}
+    small = {kinds: row._replace(exhaustive=4) for kinds, row in COLLIDERS.items()}
     monkeypatch.setattr("jaxsim.structure.slots.COLLIDERS", small)
     monkeypatch.setattr("jaxsim.structure.slots._NEAREST_PER_GEOM", 2)
     mj_model = _heap(16, 'margin=".01"')

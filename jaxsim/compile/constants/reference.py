@@ -14,12 +14,11 @@ from jaxsim.compile.constants.tendon import tendons
 from jaxsim.compile.constants.transmission import transmissions
 from jaxsim.compile.frames import conjugate, multiply
 from jaxsim.enums import EqType, GainType, JointType, ObjType
+from jaxsim.math.constants import MINVAL
 
 __all__ = ["set_reference"]
 
 Fields = dict[str, Any]
-
-_MINVAL = 1e-15
 
 
 def set_reference(fields: Fields) -> None:
@@ -67,7 +66,7 @@ def _inverse_weights(pose: Pose, root: np.ndarray, jacobian: np.ndarray, moment:
             for start in starts:
                 dof[start : start + 3] = diagonal[start : start + 3].sum() / 3
     sliding = f["body_simple"] == 2
-    weight = 1 / np.maximum(_MINVAL, f["body_mass"])
+    weight = 1 / np.maximum(MINVAL, f["body_mass"])
     body[sliding, 0], body[sliding, 1] = weight[sliding], 0.0
     plain = sliding[f["dof_bodyid"]]
     dof[plain] = weight[f["dof_bodyid"]][plain]
@@ -92,7 +91,7 @@ def _inverse_root_block(block: np.ndarray) -> np.ndarray:
         return lapack.dtrtri(factor, lower=1)[0].T  # pyright: ignore
     work, lower, pivots = block.copy(), np.eye(count), np.zeros(count)
     for k in range(count - 1, -1, -1):
-        pivots[k] = max(work[k, k], _MINVAL)
+        pivots[k] = max(work[k, k], MINVAL)
         row = work[k, :k] / pivots[k]
         work[:k, :k] -= np.outer(row, work[k, :k])
         lower[k, :k] = row
@@ -151,7 +150,7 @@ def _damping_ratio(fields: Fields, moment: np.ndarray, root: np.ndarray) -> None
             continue
         start, count = fields["actuator_outadr"][i], fields["actuator_outnum"][i]
         weight = float(((moment[start : start + count] @ root) ** 2).sum()) / count
-        mass = 1 / weight if weight > _MINVAL else 0.0
+        mass = 1 / weight if weight > MINVAL else 0.0
         stiffness = -bias[1] if pid else gain[0]
         bias[2] *= -2 * np.sqrt(stiffness * mass)
 

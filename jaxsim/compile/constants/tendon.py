@@ -7,10 +7,9 @@ import numpy as np
 from jaxsim.compile.constants.pose import Pose
 from jaxsim.compile.constants.wrapping import wrap
 from jaxsim.enums import WrapType
+from jaxsim.math.constants import MINVAL
 
 __all__ = ["tendons"]
-
-_MINVAL = 1e-15
 
 
 def tendons(pose: Pose) -> tuple[np.ndarray, np.ndarray]:
@@ -80,6 +79,6 @@ def _stretch(pose: Pose, start: np.ndarray, end: np.ndarray, body0: int, body1: 
     """Returns the rate (nv,) at which two points of different bodies move apart."""
     direction = end - start
     norm = np.linalg.norm(direction)
-    direction = np.array([1.0, 0.0, 0.0]) if norm < _MINVAL else direction / norm
+    direction = np.array([1.0, 0.0, 0.0]) if norm < MINVAL else direction / norm
     linear, _ = pose.jacobian(np.stack([start, end]), np.array([body0, body1]))
     return direction @ (linear[1] - linear[0])

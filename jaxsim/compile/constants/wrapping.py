@@ -9,11 +9,11 @@ import numpy as np
 
 from jaxsim.compile.vectors import cross_rows
 from jaxsim.enums import WrapType
+from jaxsim.math.constants import MINVAL
 
 __all__ = ["wrap"]
 
 _SPHERE, _CYLINDER = int(WrapType.SPHERE), int(WrapType.CYLINDER)
-_MINVAL = 1e-15
 _INSIDE_ITERATIONS = 20
 _INSIDE_TOLERANCE = 1e-6
 _INSIDE_START = 1 - 1e-7
@@ -46,7 +46,7 @@ def wrap(
         does not touch the geom.
     """
     p0, p1 = axes.T @ (start - center), axes.T @ (end - center)
-    if sqrt(p0 @ p0) < _MINVAL or sqrt(p1 @ p1) < _MINVAL:
+    if sqrt(p0 @ p0) < MINVAL or sqrt(p1 @ p1) < MINVAL:
         return None
     u, v = _plane(p0, p1) if type == _SPHERE else (np.eye(3)[0], np.eye(3)[1])
     ends = (float(p0 @ u), float(p0 @ v), float(p1 @ u), float(p1 @ v))
@@ -78,7 +78,7 @@ def _plane(p0: np.ndarray, p1: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     u = p0 / sqrt(p0 @ p0)
     normal = cross_rows(p0, p1)
     length = sqrt(normal @ normal)
-    if length < _MINVAL:
+    if length < MINVAL:
         other = np.ones(3)
         other[int(np.argmax(np.abs(u)))] = 0.0
         normal = cross_rows(u, other)
@@ -89,13 +89,13 @@ def _plane(p0: np.ndarray, p1: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _unit(p: Point) -> tuple[float, float]:
     length = sqrt(p[0] ** 2 + p[1] ** 2)
-    return (1.0, 0.0) if length < _MINVAL else (p[0] / length, p[1] / length)
+    return (1.0, 0.0) if length < MINVAL else (p[0] / length, p[1] / length)
 
 
 def _crosses(a: Point, b: Point, c: Point, d: Point) -> bool:
     """Whether the segments ab and cd intersect."""
     det = (d[1] - c[1]) * (b[0] - a[0]) - (d[0] - c[0]) * (b[1] - a[1])
-    if abs(det) < _MINVAL:
+    if abs(det) < MINVAL:
         return False
     s = ((d[0] - c[0]) * (a[1] - c[1]) - (d[1] - c[1]) * (a[0] - c[0])) / det
     t = ((b[0] - a[0]) * (a[1] - c[1]) - (b[1] - a[1]) * (a[0] - c[0])) / det
@@ -118,7 +118,7 @@ def _around(ends: Point, side: Point | None, radius: float) -> tuple[float, Poin
     square0, square1, square = x0 * x0 + y0 * y0, x1 * x1 + y1 * y1, radius * radius
     dx, dy = x1 - x0, y1 - y0
     length = dx * dx + dy * dy
-    if square0 < square or square1 < square or radius < _MINVAL or length < _MINVAL:
+    if square0 < square or square1 < square or radius < MINVAL or length < MINVAL:
         return None
     nearest = min(1.0, max(0.0, -(dx * x0 + dy * y0) / length))
     nx, ny = x0 + nearest * dx, y0 + nearest * dy
@@ -157,9 +157,9 @@ def _inside(ends: Point, radius: float) -> tuple[float, Point] | None:
     len0, len1 = sqrt(x0 * x0 + y0 * y0), sqrt(x1 * x1 + y1 * y1)
     dx, dy = x1 - x0, y1 - y0
     square = dx * dx + dy * dy
-    if len0 <= radius or len1 <= radius or radius < _MINVAL:
+    if len0 <= radius or len1 <= radius or radius < MINVAL:
         return None
-    if square > _MINVAL:
+    if square > MINVAL:
         t = -(dx * x0 + dy * y0) / square
         if 0 < t < 1 and sqrt((x0 + t * dx) ** 2 + (y0 + t * dy) ** 2) <= radius:
             return None
@@ -167,9 +167,9 @@ def _inside(ends: Point, radius: float) -> tuple[float, Point] | None:
     middle = (0.0, (mx * radius, my * radius, mx * radius, my * radius))
     a, b = radius / len0, radius / len1
     cosine = (len0**2 + len1**2 - square) / (2 * len0 * len1)
-    if cosine < -1 + _MINVAL:
+    if cosine < -1 + MINVAL:
         return None
-    if cosine > 1 - _MINVAL:
+    if cosine > 1 - MINVAL:
         return middle
     z = _angle(a, b, acos(cosine))
     if z is None:
@@ -193,11 +193,11 @@ def _angle(a: float, b: float, gap: float) -> float | None:
         if abs(value) <= _INSIDE_TOLERANCE:
             return z
         slope = (
-            a / max(_MINVAL, sqrt(1 - (z * a) ** 2))
-            + b / max(_MINVAL, sqrt(1 - (z * b) ** 2))
-            - 2 / max(_MINVAL, sqrt(1 - z * z))
+            a / max(MINVAL, sqrt(1 - (z * a) ** 2))
+            + b / max(MINVAL, sqrt(1 - (z * b) ** 2))
+            - 2 / max(MINVAL, sqrt(1 - z * z))
         )
-        if slope > -_MINVAL:
+        if slope > -MINVAL:
             return None
         step = z - value / slope
         if step > z:

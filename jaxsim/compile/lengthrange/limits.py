@@ -10,12 +10,12 @@ import numpy as np
 from jaxsim.compile.lengthrange.attachments import attachment
 from jaxsim.compile.lengthrange.motion import Motion
 from jaxsim.enums import DisableBit, EqType, JointType
+from jaxsim.math.constants import MINVAL
 
 __all__ = ["Rows", "rows", "solve"]
 
 Fields = dict[str, Any]
 
-_MINVAL = 1e-15
 _MINIMP, _MAXIMP = 0.0001, 0.9999
 _ITERATIONS = 50
 
@@ -137,7 +137,7 @@ def _ball(quat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     sine = np.linalg.norm(quat[:, 1:], axis=1)
     angle = 2 * np.arctan2(sine, quat[:, 0])
     sign = np.where(angle > np.pi, -1.0, 1.0)
-    axis = quat[:, 1:] / np.maximum(sine, _MINVAL)[:, None] * sign[:, None]
+    axis = quat[:, 1:] / np.maximum(sine, MINVAL)[:, None] * sign[:, None]
     return np.where(angle > np.pi, 2 * np.pi - angle, angle), axis
 
 
@@ -161,7 +161,7 @@ def _row(
     low, high, extent, middle, power = imp
     low, high, middle = np.clip([low, high, middle], _MINIMP, _MAXIMP)
     violation = distance - margin
-    if low == high or extent <= _MINVAL:
+    if low == high or extent <= MINVAL:
         impedance = np.full(distance.shape, 0.5 * (low + high))
     else:
         x = np.minimum(np.abs(violation if size is None else size) / extent, 1.0)
@@ -172,11 +172,11 @@ def _row(
     first, second = ref
     if first > 0:
         time = first if flags & DisableBit.REFSAFE else max(first, 2 * step)
-        stiffness, damping = 1 / max(_MINVAL, (high * time * second) ** 2), 2 / max(_MINVAL, high * time)
+        stiffness, damping = 1 / max(MINVAL, (high * time * second) ** 2), 2 / max(MINVAL, high * time)
     else:
         stiffness, damping = -first / high**2, -second / high
     target = -damping * np.einsum("wd,wd->w", jac, qvel) - stiffness * impedance * violation
-    weight = 1 / np.maximum(_MINVAL, (1 - impedance) / impedance * inverse)
+    weight = 1 / np.maximum(MINVAL, (1 - impedance) / impedance * inverse)
     if not equality:
         weight = np.where(distance < margin, weight, 0.0)
     return jac, target, weight, equality

@@ -20,13 +20,13 @@ from jaxsim.compile.lengthrange.limits import rows, solve
 from jaxsim.compile.lengthrange.motion import Motion, integrate, move
 from jaxsim.compile.vectors import cross_rows
 from jaxsim.enums import BiasType, DisableBit, GainType, JointType, TrnType, WrapType
+from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Element
 
 __all__ = ["set_length_ranges"]
 
 Fields = dict[str, Any]
 
-_MINVAL = 1e-15
 _UNSTABLE = 1e10
 _GEOMS = (int(WrapType.SPHERE), int(WrapType.CYLINDER))
 _ON_JOINTS = (int(TrnType.JOINT), int(TrnType.JOINTINPARENT))
@@ -115,10 +115,10 @@ def _simulate(f: Fields, settings: Any, wanted: list[int], elements: list[Elemen
             motion.matrix = motion.matrix + tendon_armature[k] * jac[:, :, None] * jac[:, None, :]
         length, moment = _actuators(motion, qpos, wanted)
         reach = np.linalg.norm(np.linalg.solve(motion.matrix, moment[..., None])[..., 0], axis=1)
-        force = moment * (sign / np.maximum(_MINVAL, reach))[:, None]
+        force = moment * (sign / np.maximum(MINVAL, reach))[:, None]
         size = np.linalg.norm(force, axis=1)
         if settings["maxforce"] > 0:
-            force *= np.minimum(1.0, settings["maxforce"] / np.maximum(_MINVAL, size))[:, None]
+            force *= np.minimum(1.0, settings["maxforce"] / np.maximum(MINVAL, size))[:, None]
         constraint = rows(
             motion, int(f["opt"]["disableflags"]) & DisableBit.REFSAFE, step, qpos, qvel, tendon
         )
@@ -217,7 +217,7 @@ def _segment(motion: Motion, world: int, w: int, step: int, jacobian: np.ndarray
         norm = sqrt(difference @ difference)
         length += norm
         if bodies[i] != bodies[i + 1]:
-            direction = difference / norm if norm > _MINVAL else np.eye(3)[0]
+            direction = difference / norm if norm > MINVAL else np.eye(3)[0]
             for sign, point, body in ((-1, points[i], bodies[i]), (1, points[i + 1], bodies[i + 1])):
                 wrench = np.concatenate([cross_rows(point, direction), direction])
                 jacobian += sign / divisor * (motion.axes[world] @ wrench) * motion.moves[body]

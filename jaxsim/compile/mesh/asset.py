@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxsim.compile.columns import column
 from jaxsim.compile.frames import IDENTITY, ORIGIN, Quat, Vec3, to_matrix, unit_quat
-from jaxsim.compile.inertia import MESH, MINVAL, principal_axes
+from jaxsim.compile.inertia import MESH, principal_axes
 from jaxsim.compile.mesh.data import Triangles
 from jaxsim.compile.mesh.hull import Hull, convex_hull
 from jaxsim.compile.mesh.moments import Corners, centroid, products, solid_center, surface_center
@@ -18,6 +18,7 @@ from jaxsim.compile.mesh.normals import vertex_normals
 from jaxsim.compile.mesh.obj import read_obj
 from jaxsim.compile.mesh.stl import read_stl
 from jaxsim.enums import GeomType
+from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document, Element
 
 __all__ = ["Mesh", "compile_mesh", "mesh_fields"]

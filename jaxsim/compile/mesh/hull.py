@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jaxsim.compile.inertia import MINVAL
+from jaxsim.math.constants import MINVAL
 
 __all__ = ["Hull", "convex_hull"]
 

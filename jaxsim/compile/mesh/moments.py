@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jaxsim.compile.inertia import MINVAL
+from jaxsim.math.constants import MINVAL
 
 __all__ = ["Corners", "centroid", "products", "solid_center", "surface_center"]
 

@@ -28,10 +28,13 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.collision.ball import ball_box
 from jaxsim.collision.points import Points, Shape, stack_points
-from jaxsim.collision.primitives import sphere_point_box
-from jaxsim.collision.vec import TINY, Vec, safe_divide
+from jaxsim.collision.vec import Vec, safe_divide
+from jaxsim.enums import GeomType
+from jaxsim.math.constants import MINVAL
 from jaxsim.math.stage import stage
+from jaxsim.structure.colliders import collider
 
 __all__ = ["capsule_box"]
 
@@ -78,6 +81,7 @@ class _Nearest(NamedTuple):
         return _Nearest(*(jnp.where(better, b, a) for a, b in zip(self, other, strict=True)))
 
 
+@collider(GeomType.CAPSULE, GeomType.BOX, points=2, exhaustive=64)
 @stage
 def capsule_box(capsule: Shape, box: Shape, margin: Array) -> Points:
     """Capsule against box: up to two points."""
@@ -94,7 +98,7 @@ def capsule_box(capsule: Shape, box: Shape, margin: Array) -> Points:
     points = []
     for t, valid in ((best.t, best.kind != _Feature.NONE), (best.t + second, exists)):
         centre = capsule.pos + capsule.axes.z * (capsule.size.y * t)
-        points.append(sphere_point_box(centre, capsule.size.x, box)._replace(valid=valid))
+        points.append(ball_box(centre, capsule.size.x, box)._replace(valid=valid))
     return stack_points(points)
 
 
@@ -138,7 +142,7 @@ def _edges(p: Vec, h: Vec, s: Vec, half: Array) -> tuple[Array, Array, Array, Ar
     u, v = sj * pj, ha * da + hb * db - hj * pj
     across = ha * ha + hb * hb
     det = ma * across
-    skew = det >= TINY
+    skew = det >= MINVAL
     inverse = 1.0 / jnp.where(skew, det, 1.0)
     x, t = (mc * u - mb * v) * inverse, (ma * v - mb * u) * inverse
     # the nearest place on nearly parallel lines is ill-conditioned, the distance is not
@@ -166,7 +170,7 @@ def _nearest_edge(square: Array, t: Array, x: Array, end: Array, best: _Nearest)
             kind = jnp.where(at == 0, _Feature.EDGE, _Feature.CORNER).astype(jnp.int32)
             axis = jnp.full_like(kind, j)
             found = _Nearest(square[..., j, k, :], t[..., j, k, :], kind, axis, corner, x[..., j, k, :])
-            best = best.unless(found.square < best.square - TINY, found)
+            best = best.unless(found.square < best.square - MINVAL, found)
     return best
 
 

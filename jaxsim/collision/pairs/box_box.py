@@ -18,8 +18,11 @@ from jax import Array
 
 from jaxsim.collision.box_face import clip_to_rectangle
 from jaxsim.collision.points import Points, Shape
-from jaxsim.collision.vec import TINY, Frame, Vec
+from jaxsim.collision.vec import Frame, Vec
+from jaxsim.enums import GeomType
+from jaxsim.math.constants import MINVAL
 from jaxsim.math.stage import stage
+from jaxsim.structure.colliders import collider
 
 __all__ = ["box_box"]
 
@@ -56,6 +59,7 @@ def _matrix(rows: Iterable[Vec]) -> _Matrix:
     return first, second, third
 
 
+@collider(GeomType.BOX, GeomType.BOX, points=8, exhaustive=32)
 def box_box(box1: Shape, box2: Shape, margin: Array) -> Points:
     """Box against box: up to eight points."""
     offset = box2.pos - box1.pos
@@ -124,7 +128,7 @@ def _separating_axis(p21: Vec, p12: Vec, R: _Matrix, s1: Vec, s2: Vec, reach: Ar
             cosines[i1], cosines[i2], cosines[3 + j1], cosines[3 + j2] = a1, a2, b1, b2
             cosine = jnp.abs(_pick(cosines, face_code))
             aligned = jnp.where(better, cosine, aligned)
-    doubled = (code >= 6) & (aligned > _ALIGNED) & (best < face + _FACE_BONUS * jnp.abs(face) + TINY)
+    doubled = (code >= 6) & (aligned > _ALIGNED) & (best < face + _FACE_BONUS * jnp.abs(face) + MINVAL)
     return jnp.where(apart, -1, jnp.where(doubled, face_code, code))
 
 
@@ -204,7 +208,7 @@ def _nearest_on_edges(
     """Nearest points of the segments along e_x through `corner1` and along `along2` through `corner2`."""
     e = corner2 - corner1
     b, d1, d2 = along2.x, e.x, along2.dot(e)
-    skew = across >= TINY
+    skew = across >= MINVAL
     s = jnp.where(skew, (d1 - b * d2) / jnp.where(skew, across, 1.0), 0.0)
     s = jnp.clip(s, -half1, half1)
     t = jnp.clip(b * s - d2, -half2, half2)
