@@ -9,6 +9,7 @@ __all__ = [
     "CamLightType",
     "ConeType",
     "ConstraintType",
+    "CtrlInput",
     "DataType",
     "DisableBit",
     "DynType",
@@ -203,6 +204,19 @@ class BiasType(enum.IntEnum):
     DCMOTOR = 3
     SO3 = 4
     USER = 5
+
+
+class CtrlInput(enum.IntFlag):
+    """Meaning of an actuator's controls, in the order of their bits; `EXPMAP` and `QUAT` are for orientation servos."""
+
+    EXPMAP = 1
+    QUAT = 2
+    POS = 1
+    VEL = 2
+    FF = 4
+    VOLTAGE = 8
+    NONE = 16
+    PRESSURE = 32
 
 
 class ObjType(enum.IntEnum):

@@ -11,7 +11,7 @@ from jaxsim.enums import DisableBit, JointType
 from jaxsim.math import quaternion as quat
 from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.model import Model
-from jaxsim.pipeline.actuation import actuator_disabled, next_activation, wrap_activations
+from jaxsim.pipeline.actuation import next_activation, rewrap_activations
 from jaxsim.pipeline.passive import damping_slope
 from jaxsim.solver import linalg
 from jaxsim.structure.sparsity import tree_structure
@@ -85,13 +85,7 @@ def advance(model: Model, data: Data, act_dot: Array, qacc: Array, qvel: Array |
     """
     h = model.opt.timestep
     if model.na and not model.opt.disableflags & DisableBit.ACTUATION:
-        off = actuator_disabled(model)
-        owner = np.zeros(model.na, int)
-        for i in np.flatnonzero(model.actuator_actnum):
-            owner[model.actuator_actadr[i] :][: model.actuator_actnum[i]] = i
-        if off.any():
-            act_dot = jnp.where(jnp.asarray(off[owner][:, None]), 0, act_dot)
-        act = wrap_activations(model, data, next_activation(model, data, act_dot))
+        act = rewrap_activations(model, data, next_activation(model, data, act_dot))
         data = data.replace(act=act)
     velocity = data.qvel + h * qacc
     position = integrate_pos(model, data.qpos, velocity if qvel is None else qvel, h)

@@ -24,6 +24,7 @@ from jaxsim.enums import (
     WrapType,
 )
 from jaxsim.model import Model
+from jaxsim.pipeline.actuation import BIASES, DYNAMICS, GAINS
 from jaxsim.pipeline.integrators import INTEGRATORS
 from jaxsim.pipeline.sensors.table import SENSORS
 from jaxsim.pytree import Static
@@ -35,9 +36,6 @@ __all__ = ["check_constants", "check_supported"]
 _EQUALITIES = (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON)
 _SOLVERS = (SolverType.NEWTON,)
 _TRANSMISSIONS = (TrnType.JOINT, TrnType.JOINTINPARENT, TrnType.TENDON)
-_DYNAMICS = (DynType.NONE, DynType.INTEGRATOR, DynType.FILTER, DynType.FILTEREXACT)
-_GAINS = (GainType.FIXED, GainType.AFFINE)
-_BIASES = (BiasType.NONE, BiasType.AFFINE)
 _FLAGS = (EnableBit.SLEEP, EnableBit.DIAGEXACT, EnableBit.IPC)
 
 
@@ -71,17 +69,17 @@ _ELEMENTS: tuple[_Rule, ...] = (
     *_LENGTHS,
     (
         ObjType.ACTUATOR,
-        lambda m: _not_in(m.actuator_dyntype, _DYNAMICS),
+        lambda m: _not_in(m.actuator_dyntype, DYNAMICS),
         lambda m, i: f"dyntype {DynType(m.actuator_dyntype[i]).name.lower()}",
     ),
     (
         ObjType.ACTUATOR,
-        lambda m: _not_in(m.actuator_gaintype, _GAINS),
+        lambda m: _not_in(m.actuator_gaintype, GAINS),
         lambda m, i: f"gaintype {GainType(m.actuator_gaintype[i]).name.lower()}",
     ),
     (
         ObjType.ACTUATOR,
-        lambda m: _not_in(m.actuator_biastype, _BIASES),
+        lambda m: _not_in(m.actuator_biastype, BIASES),
         lambda m, i: f"biastype {BiasType(m.actuator_biastype[i]).name.lower()}",
     ),
     (ObjType.ACTUATOR, lambda m: m.actuator_history[:, 0] > 0, lambda m, i: "delay or history of controls"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from jaxsim.compile.actuation.general import General, Input
-from jaxsim.enums import BiasType, DynType, GainType, TrnType
+from jaxsim.compile.actuation.general import General
+from jaxsim.enums import BiasType, CtrlInput, DynType, GainType, TrnType
 from jaxsim.mjcf import Element
 
 __all__ = ["check_types"]
 
 _SCALAR = (TrnType.JOINT, TrnType.JOINTINPARENT, TrnType.TENDON)
-_CONTROLLER = Input.POS | Input.VEL | Input.FF
+_CONTROLLER = CtrlInput.POS | CtrlInput.VEL | CtrlInput.FF
 
 
 def check_types(element: Element, general: General, ctrlspec: int) -> None:
@@ -47,9 +47,9 @@ def _check_so3(element: Element, general: General, ctrlspec: int) -> None:
         raise element.error("so3 needs dyntype none or integrator", attribute="dyntype")
     if general.gainprm[0] != -general.biasprm[1]:
         raise element.error("so3 needs gainprm[0] == -biasprm[1]", attribute="gainprm")
-    if ctrlspec == Input.QUAT and general.dyntype != DynType.NONE:
+    if ctrlspec == CtrlInput.QUAT and general.dyntype != DynType.NONE:
         raise element.error("quaternion input needs dyntype none", attribute="input")
-    if ctrlspec not in (Input.QUAT, Input.EXPMAP):
+    if ctrlspec not in (CtrlInput.QUAT, CtrlInput.EXPMAP):
         raise element.error("expected expmap or quat", attribute="input")
 
 
@@ -66,13 +66,13 @@ def _check_pid(element: Element, general: General, ctrlspec: int) -> None:
         raise element.error("imax and slewmax (dynprm) cannot be negative", attribute="dynprm")
     if ctrlspec & ~int(_CONTROLLER):
         raise element.error("expected words of pos, vel, ff", attribute="input")
-    if general.dyntype == DynType.PID and not ctrlspec & Input.POS:
+    if general.dyntype == DynType.PID and not ctrlspec & CtrlInput.POS:
         raise element.error("integral and slew limit need the pos input", attribute="input")
 
 
 def _check_dcmotor(element: Element, general: General, ctrlspec: int) -> None:
     gain = general.gainprm
-    passive = ctrlspec == Input.NONE
+    passive = ctrlspec == CtrlInput.NONE
     if not passive and ctrlspec & ~15:
         raise element.error("expected none, or words of pos, vel, ff, voltage", attribute="input")
     controller = not passive and bool(ctrlspec & _CONTROLLER)
@@ -80,7 +80,7 @@ def _check_dcmotor(element: Element, general: General, ctrlspec: int) -> None:
         raise element.error("controller inputs need a positive motor constant", attribute="input")
     if not controller and any(gain[4:7]):
         raise element.error("controller gains need an input among pos, vel, ff", attribute="input")
-    if gain[5] > 0 and not ctrlspec & Input.POS:
+    if gain[5] > 0 and not ctrlspec & CtrlInput.POS:
         raise element.error("an integral gain needs the pos input", attribute="input")
     if not controller and general.dynprm[7] > 0:
         raise element.error("a slew limit needs an input among pos, vel, ff", attribute="input")

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from jaxsim.compile.actuation.checks import check_types
-from jaxsim.compile.actuation.general import General, Input, merge
+from jaxsim.compile.actuation.general import General, merge
 from jaxsim.compile.actuation.shortcuts import apply_shortcut
 from jaxsim.compile.columns import column
 from jaxsim.compile.names import Names
 from jaxsim.compile.settings import SettingsOf
 from jaxsim.compile.userdata import user_column
-from jaxsim.enums import BiasType, DynType, GainType, JointType, TrnType
+from jaxsim.enums import BiasType, CtrlInput, DynType, GainType, JointType, TrnType
 from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.defaults import ACTUATORS
 
@@ -130,19 +130,19 @@ def _inputs_and_outputs(actuator: Actuator, target: Any) -> None:
         if general.trntype not in (TrnType.SITE, TrnType.JOINT):
             raise element.error("an orientation servo needs a ball joint or a site")
         actuator.so3, actuator.outnum = True, 3
-        actuator.ctrlspec = document or int(Input.EXPMAP)
-        actuator.ctrlnum = 4 if actuator.ctrlspec == Input.QUAT else 3
+        actuator.ctrlspec = document or int(CtrlInput.EXPMAP)
+        actuator.ctrlnum = 4 if actuator.ctrlspec == CtrlInput.QUAT else 3
         if general.dyntype == DynType.INTEGRATOR:
             general.actdim = 3
             if general.actlimited == "true" and not any(general.actrange):
                 general.actlimited = "false"
     elif general.gaintype == GainType.PID:
-        actuator.ctrlspec = document or int(Input.POS | Input.VEL)
+        actuator.ctrlspec = document or int(CtrlInput.POS | CtrlInput.VEL)
         actuator.ctrlnum = (actuator.ctrlspec & 7).bit_count()
         if general.dyntype == DynType.PID:
             general.actdim = (general.dynprm[1] > 0) + (general.gainprm[0] > 0)
     elif general.gaintype == GainType.DCMOTOR:
-        actuator.ctrlspec = document or int(Input.VOLTAGE)
+        actuator.ctrlspec = document or int(CtrlInput.VOLTAGE)
         actuator.ctrlnum = (actuator.ctrlspec & 15).bit_count()
 
 
@@ -203,8 +203,8 @@ def _limits(actuator: Actuator, auto: bool) -> None:
         )
     ranges = [(ctrl, list(general.ctrlrange)) for _ in range(actuator.ctrlnum)]
     if general.gaintype == GainType.PID:
-        ranges = ranges[:1] if actuator.ctrlspec & Input.POS else []
-        for bit, bounds in ((Input.VEL, general.velrange), (Input.FF, general.ffrange)):
+        ranges = ranges[:1] if actuator.ctrlspec & CtrlInput.POS else []
+        for bit, bounds in ((CtrlInput.VEL, general.velrange), (CtrlInput.FF, general.ffrange)):
             if actuator.ctrlspec & bit:
                 ranges.append((bounds[0] < bounds[1], list(bounds)))
     actuator.ctrlranges = ranges

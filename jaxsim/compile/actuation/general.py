@@ -4,38 +4,24 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from enum import IntFlag
 from functools import partial
 
 import numpy as np
 
-from jaxsim.enums import BiasType, DynType, GainType, TrnType
+from jaxsim.enums import BiasType, CtrlInput, DynType, GainType, TrnType
 from jaxsim.mjcf import Element
 
-__all__ = ["General", "Input", "merge", "unit"]
-
-
-class Input(IntFlag):
-    """Meaning of the controls; `EXPMAP` and `QUAT` are for orientation servos only."""
-
-    EXPMAP = 1
-    QUAT = 2
-    POS = 1
-    VEL = 2
-    FF = 4
-    VOLTAGE = 8
-    NONE = 16
-    PRESSURE = 32
+__all__ = ["General", "merge", "unit"]
 
 
 _INPUTS = {
-    "expmap": Input.EXPMAP,
-    "quat": Input.QUAT,
-    "pos": Input.POS,
-    "vel": Input.VEL,
-    "ff": Input.FF,
-    "voltage": Input.VOLTAGE,
-    "none": Input.NONE,
+    "expmap": CtrlInput.EXPMAP,
+    "quat": CtrlInput.QUAT,
+    "pos": CtrlInput.POS,
+    "vel": CtrlInput.VEL,
+    "ff": CtrlInput.FF,
+    "voltage": CtrlInput.VOLTAGE,
+    "none": CtrlInput.NONE,
 }
 _TRANSMISSIONS = {
     "joint": TrnType.JOINT,
@@ -62,7 +48,7 @@ class General:
     Attributes:
         shortcut: the tag of the element that was merged last.
         target: the attribute that names the transmission's target, and the name.
-        input: bits of Input; 0: the type's own default.
+        input: bits of CtrlInput; 0: the type's own default.
     """
 
     shortcut: str = "general"

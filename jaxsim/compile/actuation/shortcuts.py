@@ -7,8 +7,8 @@ from math import pi, sqrt
 
 import numpy as np
 
-from jaxsim.compile.actuation.general import General, Input, unit
-from jaxsim.enums import BiasType, DynType, GainType
+from jaxsim.compile.actuation.general import General, unit
+from jaxsim.enums import BiasType, CtrlInput, DynType, GainType
 from jaxsim.mjcf import Element
 
 __all__ = ["apply_shortcut"]
@@ -98,7 +98,7 @@ def _position(actuator: General, element: Element, related: bool) -> None:
     actuator.dyntype = DynType.FILTEREXACT if time else DynType.NONE
     actuator.dynprm = unit(10, time or 1.0)
     _inherit(actuator, element, "ctrlrange")
-    actuator.input = int(Input.POS)
+    actuator.input = int(CtrlInput.POS)
 
 
 def _intvelocity(actuator: General, element: Element, related: bool) -> None:
@@ -108,7 +108,7 @@ def _intvelocity(actuator: General, element: Element, related: bool) -> None:
     actuator.dynprm = unit(10, actuator.dynprm[0] if lagged else 1.0)
     actuator.dyntype = DynType.INTEGRATOR
     _inherit(actuator, element, "actrange")
-    actuator.input = int(Input.VEL)
+    actuator.input = int(CtrlInput.VEL)
 
 
 def _orientation(actuator: General, element: Element, related: bool) -> None:
@@ -141,7 +141,7 @@ def _velocity(actuator: General, element: Element, related: bool) -> None:
     actuator.reset()
     actuator.gainprm[0], actuator.biasprm[2] = kv, -kv
     actuator.biastype = BiasType.AFFINE
-    actuator.input = int(Input.VEL)
+    actuator.input = int(CtrlInput.VEL)
 
 
 def _damper(actuator: General, element: Element, related: bool) -> None:
@@ -164,7 +164,7 @@ def _cylinder(actuator: General, element: Element, related: bool) -> None:
     actuator.dynprm, actuator.gainprm = unit(10, time), unit(10, area)
     actuator.biasprm = [*bias, *[0.0] * 7]
     actuator.dyntype, actuator.biastype = DynType.FILTER, BiasType.AFFINE
-    actuator.input = int(Input.PRESSURE)
+    actuator.input = int(CtrlInput.PRESSURE)
 
 
 def _adhesion(actuator: General, element: Element, related: bool) -> None:
