@@ -3,14 +3,13 @@
 import functools
 
 import jax
-import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
 
 import jaxsim
 from jaxsim import worlds
-from jaxsim.pipeline.actuation import BIASES, DYNAMICS, GAINS, force_slope
+from jaxsim.pipeline.actuation import force_slope
 from tests.pipeline.oracle import error, load, put_state
 
 FIELDS = ("actuator_length", "actuator_velocity", "actuator_force", "act_dot", "qfrc_actuator")
@@ -24,7 +23,8 @@ _BODIES = """
 
 def scene(actuators, option=""):
     bodies = "".join(_BODIES.format(i=i, z=2 * i) for i in range(2))
-    tendon = '<fixed name="t0" actuatorfrcrange="-0.5 0.4"><joint joint="h0" coef="2"/><joint joint="h1" coef="1"/></fixed>'
+    joints = '<joint joint="h0" coef="2"/><joint joint="h1" coef="1"/>'
+    tendon = f'<fixed name="t0" actuatorfrcrange="-0.5 0.4">{joints}</fixed>'
     return f"""<mujoco><compiler autolimits="true"/>
       <option timestep="0.003" {option}><flag contact="disable"/></option>
       <worldbody>{bodies}</worldbody><tendon>{tendon}</tendon><actuator>{actuators}</actuator></mujoco>"""
@@ -35,7 +35,7 @@ ACTUATORS = {
       <motor joint="h0" gear="3" ctrlrange="-1 1"/>
       <general joint="h0" gaintype="affine" gainprm="1 2 3" biastype="affine" biasprm="0.1 -2 -0.3" forcerange="-3 2"/>
       <position joint="h1" kp="3" kv="0.2" timeconst="0.02"/>
-      <general joint="h1" dyntype="filter" dynprm="0.05" gainprm="2" actlimited="true" actrange="-0.1 0.2" actearly="true"/>
+      <general joint="h1" dyntype="filter" dynprm="0.05" gainprm="2" actrange="-0.1 0.2" actearly="true"/>
       <intvelocity joint="h1" kp="4" actrange="-1 1"/>
       <velocity joint="h1" kv="0.5" group="3"/>
       <cylinder joint="h0" timeconst="0.1" area="2" bias="0.1 0.2 0.3" group="3"/>

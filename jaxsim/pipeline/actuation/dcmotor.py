@@ -164,12 +164,13 @@ def dcmotor_friction(group: Group) -> Array:
 def dcmotor_slope(group: Group) -> Array:
     """Derivative (n, W) of the torque with respect to velocity as the C engine's implicit integrators take it.
 
-    They leave out the limits of voltage and of the rate of current, warming, and how grip depends on velocity.
+    They leave out the limits of voltage and of the rate of current, and how grip depends on velocity.
     """
-    resistance, constant = jnp.maximum(group.prm("gain", 0), _MIN), group.prm("gain", 1)
+    cold, constant = group.prm("gain", 0), group.prm("gain", 1)
+    warm = jnp.maximum(_resistance(group, _states(group)), _MIN)
     driven = (group.model.actuator_ctrlspec[group.ids] & _CONTROLLER) > 0
-    controller = constant - safe.divide(group.prm("gain", 6) * resistance, constant)
-    by_voltage = constant / resistance * (jnp.where(jnp.asarray(driven[:, None]), controller, 0) - constant)
+    controller = constant - safe.divide(group.prm("gain", 6) * cold, constant)
+    by_voltage = constant / warm * (jnp.where(jnp.asarray(driven[:, None]), controller, 0) - constant)
     time = group.prm("dyn", 0)
     lag = -jnp.expm1(-group.model.opt.timestep / jnp.maximum(time, _MIN))
     friction = jnp.maximum(group.prm("dyn", 6), 0)
