@@ -10,7 +10,7 @@ from jax import Array
 
 from jaxsim.data import Contact, Data
 from jaxsim.model import Model
-from jaxsim.structure.constraints import row_layout
+from jaxsim.structure.rows import row_layout
 from jaxsim.structure.slots import slot_count
 from jaxsim.structure.trees import m_entry_count
 

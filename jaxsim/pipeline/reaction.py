@@ -12,7 +12,8 @@ from jaxsim.math import quaternion as quat
 from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.math.spatial import cross, matvec, matvec_transposed
 from jaxsim.model import Model
-from jaxsim.structure.constraints import row_layout
+from jaxsim.solver import pyramid
+from jaxsim.structure.rows import row_layout
 
 __all__ = ["constraint_wrenches", "contact_force"]
 
@@ -20,21 +21,14 @@ __all__ = ["constraint_wrenches", "contact_force"]
 def contact_force(model: Model, data: Data) -> Array:
     """Force and torque (ncon, 6, W) of every contact slot in its contact frame: on geom 2, N and N m."""
     parts = []
-    for block in row_layout(model).contacts:
-        n, dim = block.group.count, block.group.dim
-        rows = data.efc_force[block.address : block.address + n * block.rows].reshape(n, block.rows, -1)
-        if model.opt.cone == ConeType.PYRAMIDAL and dim > 1:
-            edges = rows.reshape(n, dim - 1, 2, rows.shape[-1])
-            tangent = (edges[:, :, 0] - edges[:, :, 1]) * data.contact.friction[
-                _slots(block.group), : dim - 1
-            ]
-            rows = concat([jnp.sum(rows, axis=1, keepdims=True), tangent], axis=1)
-        parts.append(jnp.pad(rows, ((0, 0), (0, 6 - dim), (0, 0))))
+    for rows in row_layout(model).contacts:
+        slots, dim = slice(rows.group.start, rows.group.stop), rows.group.dim
+        force = data.efc_force[rows.start : rows.stop]
+        if model.opt.cone == ConeType.PYRAMIDAL:
+            force = pyramid.forces(data.contact.friction[slots, : dim - 1], force)
+        force = force.reshape(rows.group.count, dim, -1)
+        parts.append(jnp.pad(force, ((0, 0), (0, 6 - dim), (0, 0))))
     return concat(parts) if parts else jnp.zeros((0, 6, 1), data.efc_force.dtype)
-
-
-def _slots(group: object) -> slice:
-    return slice(group.start, group.stop)  # pyright: ignore
 
 
 def constraint_wrenches(model: Model, data: Data) -> Array:
@@ -46,9 +40,9 @@ def constraint_wrenches(model: Model, data: Data) -> Array:
         frame = data.contact.frame
         linear = matvec_transposed(frame, force[:, :3])
         angular = matvec_transposed(frame, force[:, 3:])
-        for block in layout.contacts:
-            s = _slots(block.group)
-            bodies = (block.group.body1, block.group.body2)
+        for rows in layout.contacts:
+            s = slice(rows.group.start, rows.group.stop)
+            bodies = (rows.group.body1, rows.group.body2)
             for side, body in enumerate(bodies):
                 sign = 2 * side - 1
                 args = (sign * linear[s], sign * angular[s], data.contact.pos[s])
@@ -86,24 +80,22 @@ def _attachments(model: Model, data: Data) -> Array:
     A weld's orientation rows are the vector part of `conj(qb) qa` times the torque scale (solver.equality), so the
     torque on body 1 is the vector part of `qb f conj(qa)` times half that scale.
     """
-    layout = row_layout(model)
-    ids, n_weld = layout.attached, len(layout.welded)
-    n = len(ids)
     total = jnp.zeros((model.nbody, 6, 1), data.efc_force.dtype)
-    if not n:
-        return total
-    sides = [_ends(model, data, ids, side) for side in (0, 1)]
-    force = take(data.efc_force, np.arange(3 * n)).reshape(n, 3, -1)
-    torque = jnp.zeros((n - n_weld, 3, 1), force.dtype)
-    if n_weld:
-        f = take(data.efc_force, np.arange(3 * n, 3 * (n + n_weld))).reshape(n_weld, 3, -1)
-        f = concat([jnp.zeros_like(f[:, :1]), f], axis=1)
-        scale = take(model.eq_data[:, 10], layout.welded)[:, None]
-        qa, qb = (side[2][n - n_weld :] for side in sides)
-        turned = quat.mul(quat.mul(qb, f), quat.conjugate(qa))[:, 1:]
-        torque = concat([torque, 0.5 * scale * turned])
-    for sign, (body, points, _) in zip((1, -1), sides, strict=True):
-        total = total + _on_bodies(model, data, body, sign * force, sign * torque, points)
+    for name in ("connect", "weld"):
+        rows = row_layout(model).classes[name]
+        ids = rows.ids
+        if not len(ids):
+            continue
+        sides = [_ends(model, data, ids, side) for side in (0, 1)]
+        f = data.efc_force[rows.start : rows.stop].reshape(len(ids), rows.kind.rows, -1)
+        force, torque = f[:, :3], jnp.zeros_like(f[:, :3])
+        if name == "weld":
+            f = concat([jnp.zeros_like(f[:, :1]), f[:, 3:]], axis=1)
+            scale = take(model.eq_data, ids)[:, 10, None]
+            turned = quat.mul(quat.mul(sides[1][2], f), quat.conjugate(sides[0][2]))
+            torque = 0.5 * scale * turned[:, 1:]
+        for sign, (body, points, _) in zip((1, -1), sides, strict=True):
+            total = total + _on_bodies(model, data, body, sign * force, sign * torque, points)
     return total * jnp.asarray(np.minimum(np.arange(model.nbody), 1)[:, None, None], total.dtype)
 
 

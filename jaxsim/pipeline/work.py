@@ -19,7 +19,7 @@ class Work(Record):
     actuator_moment: Array | None = leaf(
         "nJmom", "moment arms: entries of trees.moment_entries", default=None
     )
-    rows: Any = leaf("", "constraint rows, solver.stack.Rows", default=None)
+    rows: Any = leaf("", "constraint rows, solver.rows.Rows", default=None)
     solution: Array | None = leaf(
         "nv", "qacc already known to solve this step, from an earlier pass", default=None
     )

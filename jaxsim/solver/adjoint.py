@@ -15,8 +15,8 @@ from jax import Array
 
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem, forces, hessian
-from jaxsim.solver.stack import RowValues, residuals, transpose
-from jaxsim.structure.constraints import RowLayout
+from jaxsim.solver.rows import RowValues, residuals, transpose
+from jaxsim.structure.rows import RowLayout
 
 __all__ = ["Optimum", "evaluate", "optimum"]
 

@@ -14,8 +14,9 @@ from jaxsim.math.axis import concat, contract, sum_rows, take
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, record
 from jaxsim.solver import cone
-from jaxsim.solver.stack import Rows, RowValues, gram, transpose
-from jaxsim.structure.constraints import RowLayout
+from jaxsim.solver.pyramid import Curvature
+from jaxsim.solver.rows import Rows, RowValues, gram, transpose
+from jaxsim.structure.rows import RowLayout
 from jaxsim.structure.sparsity import places_of
 
 __all__ = ["Problem", "cost", "forces", "hessian", "multiply", "push"]
@@ -38,8 +39,8 @@ def multiply(full: Array, x: Array) -> Array:
 
 def forces(rows: Rows, r: RowValues) -> RowValues:
     """Forces of all rows at their residuals."""
-    elliptic = (cone.cone_force(group, x) for group, x in zip(rows.elliptic, r.elliptic, strict=True))
-    return RowValues(cone.scalar_force(rows, r.scalar), tuple(elliptic))
+    cones = (cone.cone_force(group, x) for group, x in zip(rows.cones, r.cones, strict=True))
+    return RowValues(cone.scalar_force(rows, r.scalar), tuple(cones))
 
 
 @stage
@@ -54,7 +55,7 @@ def cost(problem: Problem, smooth: Array, x: Array, inertial: Array, r: RowValue
       r: residuals at x.
     """
     parts = [0.5 * (inertial - problem.force) * (x - smooth), cone.scalar_cost(problem.rows, r.scalar)]
-    parts += [cone.cone_cost(group, v) for group, v in zip(problem.rows.elliptic, r.elliptic, strict=True)]
+    parts += [cone.cone_cost(group, v) for group, v in zip(problem.rows.cones, r.cones, strict=True)]
     return functools.reduce(jnp.add, [sum_rows(part) for part in parts])
 
 
@@ -66,9 +67,14 @@ def push(rows: Rows, r: RowValues, like: Array) -> Array:
 def hessian(layout: RowLayout, problem: Problem, r: RowValues) -> Array:
     """Entries of the Hessian of the cost, `M + J^T C J`, in `layout.hessian`'s structure."""
     rows = problem.rows
-    scalar = stage(cone.scalar_curvature)(rows, r.scalar)
-    elliptic = [cone.cone_curvature(group, v) for group, v in zip(rows.elliptic, r.elliptic, strict=True)]
-    return _embedded(layout, problem.M) + gram(rows, layout.hessian, scalar, elliptic)
+    scalar, cones = _curvatures(rows, r)
+    return _embedded(layout, problem.M) + gram(rows, layout.hessian, scalar, cones)
+
+
+@stage
+def _curvatures(rows: Rows, r: RowValues) -> tuple[Array, list[Curvature]]:
+    cones = [cone.cone_curvature(group, v) for group, v in zip(rows.cones, r.cones, strict=True)]
+    return cone.scalar_curvature(rows, r.scalar), cones
 
 
 def _embedded(layout: RowLayout, M: Array) -> Array:

@@ -13,7 +13,7 @@ from jax import Array
 
 from jaxsim.math import safe
 from jaxsim.solver.jacobian import Curvature
-from jaxsim.solver.stack import Elliptic, Rows
+from jaxsim.solver.rows import Cones, Rows
 
 __all__ = [
     "NOT_QUADRATIC",
@@ -56,7 +56,7 @@ def scalar_cost(rows: Rows, r: Array) -> Array:
     return -f * r - 0.5 * f * f / jnp.where(rows.D > 0, rows.D, 1)
 
 
-def cone_force(rows: Elliptic, r: Array) -> Array:
+def cone_force(rows: Cones, r: Array) -> Array:
     """Contact forces in base rows, `(n, dim, W)`."""
     top, bottom, N, T = _zones(rows, r)
     push = -_stiffness(rows) * (N - rows.mu * T) * rows.mu
@@ -64,13 +64,13 @@ def cone_force(rows: Elliptic, r: Array) -> Array:
     return jnp.where(top[:, None], 0, jnp.where(bottom[:, None], -rows.D * r, middle))
 
 
-def cone_zone(rows: Elliptic, r: Array) -> Array:
+def cone_zone(rows: Cones, r: Array) -> Array:
     """0 in the top zone, 1 in the bottom zone, NOT_QUADRATIC between, `(n, W)`."""
     top, bottom, _, _ = _zones(rows, r)
     return jnp.where(top, 0, jnp.where(bottom, 1, NOT_QUADRATIC))
 
 
-def cone_cost(rows: Elliptic, r: Array) -> Array:
+def cone_cost(rows: Cones, r: Array) -> Array:
     """Cost of each contact, `(n, W)`."""
     top, bottom, N, T = _zones(rows, r)
     quadratic = 0.5 * jnp.sum(rows.D * r * r, axis=1)
@@ -78,7 +78,7 @@ def cone_cost(rows: Elliptic, r: Array) -> Array:
     return jnp.where(top, 0, jnp.where(bottom, quadratic, middle))
 
 
-def cone_curvature(rows: Elliptic, r: Array) -> Curvature:
+def cone_curvature(rows: Cones, r: Array) -> Curvature:
     """Second derivative of the cost by base rows."""
     top, bottom, N, T = _zones(rows, r)
     u = _direction(rows, r, T)
@@ -102,13 +102,13 @@ def cone_curvature(rows: Elliptic, r: Array) -> Curvature:
     return C
 
 
-def _stiffness(rows: Elliptic) -> Array:
+def _stiffness(rows: Cones) -> Array:
     """Second derivative of the middle zone's cost by `N - mu T`, `(n, W)`."""
     square = rows.mu * rows.mu
     return rows.D[:, 0] / (square * (1 + square))
 
 
-def _zones(rows: Elliptic, r: Array) -> tuple[Array, Array, Array, Array]:
+def _zones(rows: Cones, r: Array) -> tuple[Array, Array, Array, Array]:
     """Whether in the top and in the bottom zone, and N and T, each `(n, W)`."""
     N = rows.mu * r[:, 0]
     T = safe.norm(rows.friction * r[:, 1:])
@@ -116,6 +116,6 @@ def _zones(rows: Elliptic, r: Array) -> tuple[Array, Array, Array, Array]:
     return top, rows.mu * N + T <= 0, N, T
 
 
-def _direction(rows: Elliptic, r: Array, T: Array) -> Array:
+def _direction(rows: Cones, r: Array, T: Array) -> Array:
     """Unit vector of U's tangential part, 0 at T = 0, `(n, dim - 1, W)`."""
     return rows.friction * r[:, 1:] / jnp.where(T > 0, T, 1)[:, None]

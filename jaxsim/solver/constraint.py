@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -9,25 +11,28 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.math.axis import concat
 from jaxsim.model import Model
-from jaxsim.solver import equality, scalar
+from jaxsim.solver import equality, friction, limits
 from jaxsim.solver.contacts import contact_rows
-from jaxsim.solver.parts import Part, stack
-from jaxsim.solver.stack import Elliptic
-from jaxsim.structure.constraints import row_layout
+from jaxsim.solver.rows import Cones, Rows, join
+from jaxsim.structure.rows import row_layout
 
-__all__ = ["make_constraint"]
+__all__ = ["BUILDERS", "make_constraint"]
 
-_SCALAR = (
-    ("ne", equality.attachments),
-    ("ne", equality.joint_equalities),
-    ("ne", equality.tendon_equalities),
-    ("nl", scalar.ball_limits),
-    ("nf", scalar.tendon_friction),
-    ("nl", scalar.tendon_limits),
-    ("nf", scalar.dof_friction),
-    ("nl", scalar.joint_limits),
-)
-"""Which count of Data each block of scalar rows belongs to, in the order of `layout.RowLayout`."""
+BUILDERS: dict[str, Callable[[Model, Data, np.ndarray], tuple[Rows, Array]]] = {
+    "connect": equality.connect,
+    "weld": equality.weld,
+    "joint_equality": equality.joint_equality,
+    "tendon_equality": equality.tendon_equality,
+    "dof_friction": friction.dof_friction,
+    "tendon_friction": friction.tendon_friction,
+    "joint_limit": limits.joint_limit,
+    "ball_limit": limits.ball_limit,
+    "tendon_limit": limits.tendon_limit,
+}
+"""For each class of `structure.constraints` the function of (model, data, ids of elements) that builds its rows.
+
+It returns the rows, element by element, and which of them are in use, `(k, W)`.
+"""
 
 
 def make_constraint(model: Model, data: Data) -> Data:
@@ -38,26 +43,23 @@ def make_constraint(model: Model, data: Data) -> Data:
     """
     layout = row_layout(model)
     counts: dict[str, Array] = {name: jnp.zeros((1,), int) for name in ("ne", "nf", "nl")}
-    parts: list[Part] = []
-    for name, build in _SCALAR:
-        found = build(model, data, layout)
-        if found is not None:
-            parts.append(found[0])
-            counts[name] = counts[name] + jnp.sum(found[1], axis=0)
-    elliptic: list[Elliptic] = []
+    parts: list[Rows] = []
+    for name, rows in layout.classes.items():
+        if len(rows.ids):
+            built, active = BUILDERS[name](model, data, rows.ids)
+            parts.append(built)
+            counts[rows.kind.count] = counts[rows.kind.count] + jnp.sum(active, axis=0)
+    cones: list[Cones] = []
     nefc = counts["ne"] + counts["nf"] + counts["nl"]
     address = [jnp.full_like(data.contact.efc_address[:0], -1)]
-    for block in layout.contacts:
-        rows, active = contact_rows(model, data, block)
-        if isinstance(rows, Part):
-            parts.append(rows)
-        else:
-            elliptic.append(rows)
-        nefc = nefc + block.rows * jnp.sum(active, axis=0)
-        first = block.address + block.rows * np.arange(block.group.count)[:, None]
+    for contacts in layout.contacts:
+        built, active = contact_rows(model, data, contacts)
+        (parts if isinstance(built, Rows) else cones).append(built)  # pyright: ignore
+        nefc = nefc + contacts.rows * jnp.sum(active, axis=0)
+        first = contacts.start + contacts.rows * np.arange(contacts.group.count)[:, None]
         address.append(jnp.where(active, jnp.asarray(first, address[0].dtype), -1))
     return data.replace(
-        work=data.work.replace(rows=stack(model.nv, parts, elliptic)),
+        work=data.work.replace(rows=join(parts, cones)),
         contact=data.contact.replace(efc_address=concat(address)),
         nefc=nefc,
         **counts,

@@ -20,13 +20,10 @@ from jaxsim.math.spatial import cross, dot, matvec
 from jaxsim.model import Model
 from jaxsim.solver.impedance import Impedance, impedance, regularisation
 from jaxsim.solver.jacobian import DenseJacobian
-from jaxsim.solver.parts import Part
-from jaxsim.structure.constraints import RowLayout
+from jaxsim.solver.rows import Rows
 from jaxsim.structure.trees import tree
 
-__all__ = ["attachments", "joint_equalities", "tendon_equalities"]
-
-Built = tuple[Part, Array]
+__all__ = ["connect", "joint_equality", "tendon_equality", "weld"]
 
 
 class _Error(NamedTuple):
@@ -65,64 +62,60 @@ class _Side(NamedTuple):
     inverse_inertia: tuple[Array, Array]
 
 
-def attachments(model: Model, data: Data, layout: RowLayout) -> Built | None:
-    """Connects and welds: positions of all, then orientations of the welds."""
-    ids = layout.attached
-    if not len(ids):
-        return None
-    first, second = _side(model, data, ids, 0), _side(model, data, ids, 1)
-    errors = [_position_error(first, second)]
-    size = jnp.sum(errors[0].value.reshape(len(ids), 3, -1) ** 2, axis=1)
-    n_weld = len(layout.welded)
-    if n_weld:
-        scale = model.eq_data[layout.welded, 10]
-        errors.append(_orientation_error(first, second, n_weld, scale))
-        turned = jnp.sum(errors[1].value.reshape(n_weld, 3, -1) ** 2, axis=1)
-        size = concat([size[:-n_weld], size[-n_weld:] + turned])
-    error = _Error(*(concat(parts) for parts in zip(*errors, strict=True)))
-    index = np.arange(len(ids))
-    owner = np.repeat(np.concatenate([index, index[len(ids) - n_weld :]]), 3)
-    return _rows(model, data, ids[owner], take(safe.sqrt(size), owner), error)
+def connect(model: Model, data: Data, ids: np.ndarray) -> tuple[Rows, Array]:
+    """Rows of position of connects, three each."""
+    error = _position_error(*_sides(model, data, ids))
+    size = safe.norm(error.value.reshape(len(ids), 3, -1))
+    return _rows(model, data, np.repeat(ids, 3), jnp.repeat(size, 3, axis=0), error)
 
 
-def joint_equalities(model: Model, data: Data, layout: RowLayout) -> Built | None:
+def weld(model: Model, data: Data, ids: np.ndarray) -> tuple[Rows, Array]:
+    """Rows of welds, three of position and three of orientation each; the size of the error is that of all six."""
+    first, second = _sides(model, data, ids)
+    scale = take(model.eq_data, ids)[:, 10]
+    parts = zip(_position_error(first, second), _orientation_error(first, second, scale), strict=True)
+    error = _Error(*(_six(a, b, len(ids)) for a, b in parts))
+    size = safe.norm(error.value.reshape(len(ids), 6, -1))
+    return _rows(model, data, np.repeat(ids, 6), jnp.repeat(size, 6, axis=0), error)
+
+
+def _six(position: Array, orientation: Array, n: int) -> Array:
+    """Rows of position and of orientation, three and three of each of n welds."""
+    split = [x.reshape(n, 3, *x.shape[1:]) for x in (position, orientation)]
+    joined = concat(split, axis=1)
+    return joined.reshape(6 * n, *joined.shape[2:])
+
+
+def joint_equality(model: Model, data: Data, ids: np.ndarray) -> tuple[Rows, Array]:
     """A polynomial relation between two joint positions, or one joint at a constant."""
-    ids = layout.joint_equality
-    if not len(ids):
-        return None
     joints = np.stack([model.eq_obj1id[ids], np.maximum(model.eq_obj2id[ids], 0)])
     address, dof = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
-    paired = (model.eq_obj2id[ids] >= 0)[:, None]
-    position = [data.qpos[a] - model.qpos0[a] for a in address]
+    position = [take(data.qpos, a) - take(model.qpos0, a) for a in address]
     J = [jnp.asarray(np.eye(model.nv)[d], data.qpos.dtype)[..., None] for d in dof]
-    inertia = [model.dof_invweight0[d] for d in dof]
-    return _relation(model, data, ids, paired, position, J, inertia)
+    inertia = [take(model.dof_invweight0, d) for d in dof]
+    return _relation(model, data, ids, position, J, inertia)
 
 
-def tendon_equalities(model: Model, data: Data, layout: RowLayout) -> Built | None:
+def tendon_equality(model: Model, data: Data, ids: np.ndarray) -> tuple[Rows, Array]:
     """A polynomial relation between two tendon lengths, or one length at a constant."""
-    ids = layout.tendon_equality
-    if not len(ids):
-        return None
     tendons = np.stack([model.eq_obj1id[ids], np.maximum(model.eq_obj2id[ids], 0)])
-    paired = (model.eq_obj2id[ids] >= 0)[:, None]
-    position = [data.ten_length[t] - model.tendon_length0[t] for t in tendons]
-    J = [data.work.ten_J[t] for t in tendons]
-    inertia = [model.tendon_invweight0[t] for t in tendons]
-    return _relation(model, data, ids, paired, position, J, inertia)
+    position = [take(data.ten_length, t) - take(model.tendon_length0, t) for t in tendons]
+    J = [take(data.work.ten_J, t) for t in tendons]
+    inertia = [take(model.tendon_invweight0, t) for t in tendons]
+    return _relation(model, data, ids, position, J, inertia)
 
 
 def _relation(
     model: Model,
     data: Data,
     ids: np.ndarray,
-    paired: np.ndarray,
     position: list[Array],
     J: list[Array],
     inverse_inertia: list[Array],
-) -> Built:
+) -> tuple[Rows, Array]:
     """Rows `y - c0 - (c1 x + c2 x^2 + c3 x^3 + c4 x^4)` of positions y and x against their references."""
-    c = [model.eq_data[ids, k] for k in range(5)]
+    paired = jnp.asarray(model.eq_obj2id[ids] >= 0)[:, None]
+    c = [take(model.eq_data, ids)[:, k] for k in range(5)]
     y, x = position[0], jnp.where(paired, position[1], 0)
     value = y - c[0] - x * (c[1] + x * (c[2] + x * (c[3] + x * c[4])))
     slope = c[1] + x * (2 * c[2] + x * (3 * c[3] + x * 4 * c[4]))
@@ -135,22 +128,26 @@ def _relation(
     return _rows(model, data, ids, value, error)
 
 
-def _rows(model: Model, data: Data, ids: np.ndarray, size: Array, error: _Error) -> Built:
+def _rows(model: Model, data: Data, ids: np.ndarray, size: Array, error: _Error) -> tuple[Rows, Array]:
     """Unbounded rows that drive an error to zero; `ids` and the size of the whole error are by row."""
     active = take(data.eq_active, ids)
-    constants: Impedance = impedance(model, model.eq_solref[ids], model.eq_solimp[ids], size)
+    constants: Impedance = impedance(model, take(model.eq_solref, ids), take(model.eq_solimp, ids), size)
     R = regularisation(constants.d, error.inverse_inertia)
     velocity = jnp.sum(error.J * data.qvel, axis=1)
     aref = -constants.b * velocity - constants.k * constants.d * error.value - error.bias
     unbounded = jnp.full((len(ids), 1), jnp.inf, aref.dtype)
-    rows = Part(
-        J=DenseJacobian(J=error.J[:, None]),
+    rows = Rows(
+        J=(DenseJacobian(J=error.J),),
         D=jnp.where(active, 1 / R, 0),
         aref=jnp.where(active, aref, 0),
         low=-unbounded,
         high=unbounded,
     )
     return rows, active
+
+
+def _sides(model: Model, data: Data, ids: np.ndarray) -> tuple[_Side, _Side]:
+    return _side(model, data, ids, 0), _side(model, data, ids, 1)
 
 
 def _side(model: Model, data: Data, ids: np.ndarray, side: int) -> _Side:
@@ -204,12 +201,12 @@ def _position_error(a: _Side, b: _Side) -> _Error:
     )
 
 
-def _orientation_error(a: _Side, b: _Side, n: int, scale: Array) -> _Error:
-    """Vector part of `conj(qb) qa` times the torque scale, of the last n attachments.
+def _orientation_error(a: _Side, b: _Side, scale: Array) -> _Error:
+    """Vector part of `conj(qb) qa` times the torque scale.
 
     Its rate is `G (omega_a - omega_b) / 2` with `G w` the vector part of `conj(qb) w qa`.
     """
-    left, right = quaternion.conjugate(b.quat[-n:]), a.quat[-n:]
+    left, right = quaternion.conjugate(b.quat), a.quat
     scale = scale[:, None]
 
     def turned(w: Array) -> Array:
@@ -221,15 +218,15 @@ def _orientation_error(a: _Side, b: _Side, n: int, scale: Array) -> _Error:
 
     axes = jnp.asarray(np.eye(4)[1:], right.dtype)[:, None, :, None]
     G = [turned(jnp.broadcast_to(axis, right.shape)) for axis in axes]
-    J = a.J[1][-n:] - b.J[1][-n:]
+    J = a.J[1] - b.J[1]
     J = 0.5 * scale[:, None] * sum(g[:, :, None] * J[:, k, None] for k, g in enumerate(G))
-    difference = a.omega[-n:] - b.omega[-n:]
-    acceleration = a.bias[1][-n:] - b.bias[1][-n:] + cross(difference, b.omega[-n:])
+    difference = a.omega - b.omega
+    acceleration = a.bias[1] - b.bias[1] + cross(difference, b.omega)
     centripetal = -0.5 * dot(difference, difference)[:, None]
     bias = turned(pure(acceleration)) + centripetal * quaternion.mul(left, right)[:, 1:]
     return _Error(
         value=_flat(scale * quaternion.mul(left, right)[:, 1:]),
         J=_flat(jnp.asarray(J)),
         bias=_flat(0.5 * scale * bias),
-        inverse_inertia=jnp.repeat(a.inverse_inertia[1][-n:] + b.inverse_inertia[1][-n:], 3, axis=0),
+        inverse_inertia=jnp.repeat(a.inverse_inertia[1] + b.inverse_inertia[1], 3, axis=0),
     )

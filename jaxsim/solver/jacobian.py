@@ -1,7 +1,8 @@
-"""Constraint Jacobians, kept in the form each class of rows needs. Native layout.
+"""Constraint Jacobians, kept in the form each kind of rows needs. Native layout.
 
 A Jacobian multiplies accelerations, `product`; forces, `transpose`; and adds `J^T C J` to the entries of the Hessian
-that `structure` keeps, `gram`. Source: Computation chapter, "Constraint model".
+that `structure` keeps, `gram`. Jacobians of scalar rows work on one number a row, `(k, W)`; that of contacts on the
+axes of each contact's frame, `(n, dim, W)`. Source: Computation chapter, "Constraint model".
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ import functools
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.math.axis import add_rows, contract, take
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, record, static
+from jaxsim.solver import pyramid
 from jaxsim.structure.sparsity import TreeStructure
 
-__all__ = ["Curvature", "DenseJacobian", "DofJacobian", "weighted"]
+__all__ = ["ContactJacobian", "Curvature", "DenseJacobian", "DofJacobian", "EdgeJacobian", "Jacobian"]
 
-Curvature = list[list[Array | None]]
-"""Second derivatives of the cost by a contact's base rows, `dim x dim` arrays `(n, W)`; None: zero."""
+Curvature = pyramid.Curvature
+
+_TERMS = 32
+"""Products summed in one kernel: more take longer to compile than they save in memory traffic."""
 
 
 @record
@@ -30,6 +34,11 @@ class DofJacobian(Record):
     dof: np.ndarray = static("the dof of each row")
     sign: np.ndarray = static("+1 or -1")
     nv: int = static("degrees of freedom")
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.dof)
 
     def product(self, x: Array) -> Array:
         """J x, `(k, W)`."""
@@ -47,45 +56,115 @@ class DofJacobian(Record):
 
 @record
 class DenseJacobian(Record):
-    """Rows with an entry for every dof: scalar rows `(k, 1, nv, W)`, contacts `(n, dim, nv, W)`."""
+    """Scalar rows with an entry for every dof."""
+
+    J: Array = leaf("k nv", "the entries")
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.J.shape[0]
+
+    def product(self, x: Array) -> Array:
+        """J x, `(k, W)`."""
+        return _product(self.J, x)
+
+    def transpose(self, f: Array) -> Array:
+        """J^T f for `f (k, W)`."""
+        return _transpose(self.J, f)
+
+    def gram(self, structure: TreeStructure, c: Array) -> Array:
+        """Entries of `J^T diag(c) J`."""
+        return _gram(self.J, c[:, None] * self.J, structure=structure)
+
+
+@record
+class ContactJacobian(Record):
+    """Velocity of geom 2 against geom 1 along and about the axes of contact frames."""
 
     J: Array = leaf("n dim nv", "the entries")
 
     def product(self, x: Array) -> Array:
         """J x, `(n, dim, W)`."""
-        return _dense_product(self.J, x)
+        return _product(self._flat(), x).reshape(*self.J.shape[:2], -1)
 
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (n, dim, W)`."""
-        return _dense_transpose(self.J, f)
+        return _transpose(self._flat(), f.reshape(-1, f.shape[-1]))
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`."""
-        flat, weighted_flat = (x.reshape(-1, *x.shape[2:]) for x in (self.J, weighted(C, self.J)))
-        full = jnp.einsum("kiw,kjw->ijw", *_common(flat, weighted_flat), precision=lax.Precision.HIGHEST)
-        return full[structure.rows, structure.cols]
+        return _gram(self._flat(), _weighted(C, self.J), structure=structure)
+
+    def _flat(self) -> Array:
+        return self.J.reshape(-1, *self.J.shape[2:])
 
 
-def _common(a: Array, b: Array) -> tuple[Array, Array]:
-    width = max(a.shape[-1], b.shape[-1])
-    return tuple(jnp.broadcast_to(x, (*x.shape[:-1], width)) for x in (a, b))  # pyright: ignore
+@record
+class EdgeJacobian(Record):
+    """Scalar rows of contacts: the edges of friction pyramids, or the normals of contacts without friction."""
+
+    contacts: ContactJacobian = leaf("", "the contacts'")
+    friction: Array = leaf("n dim-1", "friction coefficients; none: contacts without friction")
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        n, k = self.friction.shape[:2]
+        return n * max(1, 2 * k)
+
+    def product(self, x: Array) -> Array:
+        """J x, `(k, W)`."""
+        return pyramid.edges(self.friction, self.contacts.product(x))
+
+    def transpose(self, f: Array) -> Array:
+        """J^T f for `f (k, W)`."""
+        return self.contacts.transpose(pyramid.forces(self.friction, f))
+
+    def gram(self, structure: TreeStructure, c: Array) -> Array:
+        """Entries of `J^T diag(c) J`."""
+        return self.contacts.gram(structure, pyramid.curvature(self.friction, c))
+
+
+Jacobian = DofJacobian | DenseJacobian | EdgeJacobian
 
 
 @stage
-def _dense_product(J: Array, x: Array) -> Array:
-    return contract(jnp.moveaxis(J, 2, 0), x[:, None, None])
+def _product(J: Array, x: Array) -> Array:
+    return contract(jnp.swapaxes(J, 0, 1), x[:, None])
 
 
 @stage
-def _dense_transpose(J: Array, f: Array) -> Array:
-    return contract(J.reshape(-1, *J.shape[2:]), f.reshape(-1, 1, f.shape[-1]))
+def _transpose(J: Array, f: Array) -> Array:
+    return contract(J, f[:, None])
 
 
 @stage
-def weighted(C: Curvature, J: Array) -> Array:
-    """C J for `J (..., dim, p, W)` and curvatures `(..., W)`."""
+def _weighted(C: Curvature, J: Array) -> Array:
+    """C J, `(n dim, nv, W)`, for `J (n, dim, nv, W)`."""
     rows = []
     for row in C:
-        terms = [c[..., None, :] * J[..., j, :, :] for j, c in enumerate(row) if c is not None]
+        terms = [c[:, None] * J[:, j] for j, c in enumerate(row) if c is not None]
         rows.append(functools.reduce(jnp.add, terms))
-    return jnp.stack(rows, axis=-3)
+    stacked = jnp.stack(rows, axis=1)
+    return stacked.reshape(-1, *stacked.shape[2:])
+
+
+def _gram(J: Array, CJ: Array, *, structure: TreeStructure) -> Array:
+    """Entries of `J^T (C J)` for the rows `(k, nv, W)` of both."""
+    total: Array | None = None
+    for start in range(0, J.shape[0], _TERMS):
+        end = min(start + _TERMS, J.shape[0])
+        total = _outer_products(J[start:end], CJ[start:end], total)
+    assert total is not None
+    places = structure.rows.astype(np.int32) * J.shape[1] + structure.cols
+    return take(total.reshape(-1, total.shape[-1]), places)
+
+
+@stage
+def _outer_products(J: Array, CJ: Array, total: Array | None) -> Array:
+    for k in range(J.shape[0]):
+        term = CJ[k, :, None] * J[k, None]
+        total = term if total is None else total + term
+    assert total is not None
+    return total

@@ -16,7 +16,7 @@ from jax import Array, lax
 from jaxsim.math.axis import sum_rows
 from jaxsim.math.stage import stage
 from jaxsim.solver import cone
-from jaxsim.solver.stack import Rows, RowValues
+from jaxsim.solver.rows import Rows, RowValues
 
 __all__ = ["search", "slope_function"]
 
@@ -52,7 +52,7 @@ def _slope(
     f, c = cone.scalar_force(rows, at), cone.scalar_curvature(rows, at)
     first = first - sum_rows(f * row_p.scalar)
     second = second + sum_rows(c * row_p.scalar * row_p.scalar)
-    for group, a, b in zip(rows.elliptic, r.elliptic, row_p.elliptic, strict=True):
+    for group, a, b in zip(rows.cones, r.cones, row_p.cones, strict=True):
         force, change = jax.jvp(functools.partial(cone.cone_force, group), (a + t * b,), (b,))
         first = first - jnp.sum(force * b, axis=(0, 1))
         second = second - jnp.sum(change * b, axis=(0, 1))

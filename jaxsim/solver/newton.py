@@ -26,8 +26,8 @@ from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
 from jaxsim.solver.assembly import Problem, cost, hessian, multiply, push
 from jaxsim.solver.linesearch import search, slope_function
-from jaxsim.solver.stack import Rows, RowValues, product, residuals
-from jaxsim.structure.constraints import RowLayout
+from jaxsim.solver.rows import Rows, RowValues, product, residuals
+from jaxsim.structure.rows import RowLayout
 
 __all__ = ["Limits", "Solution", "finish", "minimise", "start"]
 
@@ -126,7 +126,6 @@ def minimise(
 def finish(layout: RowLayout, limits: Limits, problem: Problem, smooth: Array, state: Solution) -> Solution:
     """Iterates until all worlds are done."""
     M = linalg.full(problem.M, structure=layout.inertia)
-    problem = problem.replace(rows=problem.rows.formed())
     step = functools.partial(_iterate, layout, limits, problem, M, smooth)
     return lax.while_loop(lambda s: ~jnp.all(s.done), step, state)
 
@@ -199,7 +198,7 @@ def _same(rows: Rows, a: RowValues, b: RowValues) -> Array:
     """Whether no row changed its zone, and none is where its cost is not quadratic, `(W,)`."""
     changed = cone.scalar_zone(rows, a.scalar) != cone.scalar_zone(rows, b.scalar)
     same = ~jnp.any(changed, axis=0)
-    for group, x, y in zip(rows.elliptic, a.elliptic, b.elliptic, strict=True):
+    for group, x, y in zip(rows.cones, a.cones, b.cones, strict=True):
         zone = cone.cone_zone(group, y)
         same = same & jnp.all((cone.cone_zone(group, x) == zone) & (zone != cone.NOT_QUADRATIC), axis=0)
     return same

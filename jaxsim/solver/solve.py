@@ -13,8 +13,8 @@ from jaxsim.results import WarningBit
 from jaxsim.solver.adjoint import Optimum, evaluate, optimum
 from jaxsim.solver.assembly import Problem, forces
 from jaxsim.solver.newton import Solution, minimise
-from jaxsim.solver.stack import Rows
-from jaxsim.structure.constraints import row_layout
+from jaxsim.solver.rows import Rows
+from jaxsim.structure.rows import row_layout
 
 __all__ = ["solve"]
 
@@ -29,7 +29,7 @@ def solve(model: Model, data: Data) -> Data:
     solution and nothing is iterated. Derivatives are those of the optimum; the warm start has none.
     """
     rows: Rows = data.work.rows
-    if not rows.D.shape[0] and not rows.elliptic:
+    if not rows.D.shape[0] and not rows.cones:
         return _unconstrained(data)
     layout = row_layout(model)
     problem = Problem(M=data.M, force=data.qfrc_smooth, rows=rows)
@@ -45,7 +45,7 @@ def solve(model: Model, data: Data) -> Data:
     else:
         found = evaluate(fixed, lax.stop_gradient(data.work.solution))
     qacc, push, f = optimum(layout, problem, found)
-    by_row = [f.scalar, *(x.reshape(-1, x.shape[-1]) for x in f.elliptic)]
+    by_row = [f.scalar, *(x.reshape(-1, x.shape[-1]) for x in f.cones)]
     return data.replace(qacc=qacc, qfrc_constraint=push, efc_force=concat(by_row), **statistics)
 
 

@@ -1,6 +1,5 @@
 """The derivative of the optimum, on random problems with every kind of row: against differences, twice, both modes."""
 
-import dataclasses
 import functools
 
 import jax
@@ -11,11 +10,11 @@ import pytest
 from jaxsim.solver import linalg
 from jaxsim.solver.adjoint import Optimum, evaluate, optimum
 from jaxsim.solver.assembly import Problem
-from jaxsim.solver.jacobian import DenseJacobian
+from jaxsim.solver.jacobian import ContactJacobian, DenseJacobian, EdgeJacobian
 from jaxsim.solver.newton import Limits, finish, start
-from jaxsim.solver.parts import Part, stack
-from jaxsim.solver.stack import Elliptic, edges
-from jaxsim.structure.constraints import RowLayout
+from jaxsim.solver.pyramid import edges
+from jaxsim.solver.rows import Cones, Rows, join
+from jaxsim.structure.rows import RowLayout
 from jaxsim.structure.sparsity import tree_structure
 
 NV = 5
@@ -23,10 +22,8 @@ NV = 5
 
 @functools.cache
 def layout() -> RowLayout:
-    none = np.zeros(0, int)
     full = tree_structure(np.arange(-1, NV - 1))
-    fields = {f.name: none for f in dataclasses.fields(RowLayout)}
-    return RowLayout(**fields | {"contacts": (), "size": 0, "inertia": full, "hessian": full})
+    return RowLayout(classes={}, contacts=(), size=0, inertia=full, hessian=full)
 
 
 def random_problem(seed: int) -> Problem:
@@ -45,23 +42,22 @@ def random_problem(seed: int) -> Problem:
     inf, zero = jnp.full((2, 1), jnp.inf), jnp.zeros((2, 1))
     loss = positive(2)
     parts = [
-        Part(J=DenseJacobian(J=normal(2, 1, NV)), D=positive(2), aref=normal(2), low=low, high=high)
+        Rows(J=(DenseJacobian(J=normal(2, NV)),), D=positive(2), aref=normal(2), low=low, high=high)
         for low, high in ((-inf, inf), (-loss, loss), (zero, inf))
     ]
     friction = positive(2, 2)
     edge = jnp.zeros((8, 1))
     parts.append(
-        Part(
-            J=DenseJacobian(J=normal(2, 3, NV)),
+        Rows(
+            J=(EdgeJacobian(contacts=ContactJacobian(J=normal(2, 3, NV)), friction=friction),),
             D=jnp.repeat(positive(2), 4, axis=0),
             aref=edges(friction, normal(2, 3)),
             low=edge,
             high=edge + jnp.inf,
-            friction=friction,
         )
     )
-    cones = Elliptic(
-        J=DenseJacobian(J=normal(3, 4, NV)),
+    cones = Cones(
+        J=ContactJacobian(J=normal(3, 4, NV)),
         D=positive(3, 1) * jnp.ones((1, 4, 1)),
         aref=2 * normal(3, 4),
         friction=positive(3, 3),
@@ -71,7 +67,7 @@ def random_problem(seed: int) -> Problem:
     D = cones.D[:, :1] * jnp.concatenate(
         [jnp.ones_like(cones.D[:, :1]), cones.friction**2 / cones.mu[:, None] ** 2], axis=1
     )
-    rows = stack(NV, parts, [cones.replace(D=D)])
+    rows = join(parts, [cones.replace(D=D)])
     return Problem(M=jnp.asarray(M[structure.rows, structure.cols])[:, None], force=3 * normal(NV), rows=rows)
 
 
@@ -164,11 +160,11 @@ def test_second_order_equals_differences_of_the_first(seed):
 def test_degenerate_cones_have_finite_derivatives():
     """At zero tangential residual, at zero residual, and out of use."""
     problem = random_problem(0)
-    cones = problem.rows.elliptic[0]
+    cones = problem.rows.cones[0]
     J = cones.J.replace(J=jnp.zeros_like(cones.J.J))
     aref = jnp.zeros_like(cones.aref).at[0, 0].set(1.0)
     D = cones.D.at[2].set(0)
-    rows = problem.rows.replace(elliptic=(cones.replace(J=J, aref=aref, D=D),))
+    rows = problem.rows.replace(cones=(cones.replace(J=J, aref=aref, D=D),))
     problem = problem.replace(rows=rows)
     _, tangent = jax.jvp(solved, (problem,), (perturbation(problem, 1),))
     grad = jax.grad(lambda p: jnp.sum(solved(p).x ** 2))(problem)

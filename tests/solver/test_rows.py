@@ -18,9 +18,10 @@ from jaxsim.pipeline.actuation import fwd_actuation
 from jaxsim.pipeline.make_data import make_data
 from jaxsim.pipeline.stages import fwd_position, fwd_velocity
 from jaxsim.pipeline.work import Work
-from jaxsim.solver.constraint import make_constraint
-from jaxsim.solver.stack import product
-from jaxsim.structure.constraints import row_layout
+from jaxsim.solver.constraint import BUILDERS, make_constraint
+from jaxsim.solver.rows import product
+from jaxsim.structure.constraints import CLASSES
+from jaxsim.structure.rows import row_layout
 
 from .scenes import SCENES, states
 
@@ -56,9 +57,9 @@ def constrained(model: Model, data: Data) -> tuple[Data, jax.Array, jax.Array, j
     data = make_constraint(worlds.expand(model), smooth(model, data))
     rows = data.work.rows
     J = product(rows, jnp.eye(model.nv))
-    flat = [J.scalar, *(x.reshape(-1, model.nv) for x in J.elliptic)]
-    D = [rows.D, *(x.D.reshape(-1, 1) for x in rows.elliptic)]
-    aref = [rows.aref, *(x.aref.reshape(-1, 1) for x in rows.elliptic)]
+    flat = [J.scalar, *(x.reshape(-1, model.nv) for x in J.cones)]
+    D = [rows.D, *(x.D.reshape(-1, 1) for x in rows.cones)]
+    aref = [rows.aref, *(x.aref.reshape(-1, 1) for x in rows.cones)]
     D[0] = jnp.where(rows.low < rows.high, rows.D, 0)
     return data.replace(work=None), *(jnp.concatenate(x) for x in (flat, D, aref))
 
@@ -109,13 +110,20 @@ def test_limits_know_their_rows():
     layout = row_layout(model)
     h1, ball = m.joint("h1").id, 4
     assert m.jnt_type[ball] == mujoco.mjtJoint.mjJNT_BALL
-    assert len(layout.joint_limit_rows(h1)) == 2
-    assert len(layout.joint_limit_rows(ball)) == 1
-    assert layout.joint_limit_rows(0) == ()
-    assert len(layout.tendon_limit_rows(0)) == 2
-    rows = {*layout.joint_limit_rows(h1), *layout.joint_limit_rows(ball), *layout.tendon_limit_rows(0)}
+    joint, ball_angle, tendon = (
+        layout.classes[name] for name in ("joint_limit", "ball_limit", "tendon_limit")
+    )
+    assert len(joint.of(h1)) == 2
+    assert len(ball_angle.of(ball)) == 1
+    assert len(joint.of(0)) == len(ball_angle.of(0)) == 0
+    assert len(tendon.of(0)) == 2
+    rows = {*joint.of(h1), *ball_angle.of(ball), *tendon.of(0)}
     assert len(rows) == 5
-    assert max(rows) < layout.contacts[0].address
+    assert max(rows) < layout.contacts[0].start
+
+
+def test_every_class_has_a_builder():
+    assert list(BUILDERS) == [kind.name for kind in CLASSES]
 
 
 def test_state_fields_suffice():

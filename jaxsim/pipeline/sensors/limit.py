@@ -17,7 +17,7 @@ from jaxsim.math.axis import concat, take
 from jaxsim.math.spatial import dot
 from jaxsim.model import Model
 from jaxsim.pipeline.sensors.common import Compute
-from jaxsim.structure.constraints import row_layout
+from jaxsim.structure.rows import row_layout
 
 __all__ = ["SENSORS"]
 
@@ -30,13 +30,13 @@ class _Side(NamedTuple):
     rows: np.ndarray
 
 
-def _scalar_sides(x: Array, v: Array, limits: Array, rows: list[tuple[int, ...]]) -> list[_Side]:
+def _scalar_sides(x: Array, v: Array, limits: Array, rows: list[np.ndarray]) -> list[_Side]:
     """Lower and upper sides of coordinates x (n, W) with velocities v."""
     low, high = (np.array([r[k] for r in rows], int) for k in range(2))
     return [_Side(x - limits[:, 0], v, low), _Side(limits[:, 1] - x, -v, high)]
 
 
-def _ball_sides(q: Array, v: Array, limits: Array, rows: list[tuple[int, ...]]) -> list[_Side]:
+def _ball_sides(q: Array, v: Array, limits: Array, rows: list[np.ndarray]) -> list[_Side]:
     """The one side of rotations q (n, 4, W) with angular velocities v (n, 3, W): a largest angle."""
     axis, angle = safe.normalize(quat.logarithm(quat.normalize(q)))
     limit = jnp.maximum(limits[:, 0], limits[:, 1])
@@ -70,13 +70,14 @@ def _joint_limit(quantity: str, m: Model, d: Data, i: np.ndarray) -> Array:
       i: sensors.
     """
     joints = m.sensor_objid[i]
-    layout = row_layout(m)
-    rows = [layout.joint_limit_rows(int(j)) for j in joints]
+    classes = row_layout(m).classes
     ball = m.jnt_type[joints] == JointType.BALL
+    kinds = np.where(ball, "ball_limit", "joint_limit")
+    rows = [classes[kind].of(int(j)) for kind, j in zip(kinds, joints, strict=True)]
     parts = [jnp.zeros((1, 1), d.qpos.dtype)]
     where, offset = np.zeros(len(i), int), 1
     for kind in (False, True):
-        chosen = np.flatnonzero([bool(r) and b == kind for r, b in zip(rows, ball, strict=True)])
+        chosen = np.flatnonzero([len(r) > 0 and b == kind for r, b in zip(rows, ball, strict=True)])
         if not len(chosen):
             continue
         j = joints[chosen]
@@ -97,8 +98,7 @@ def _tendon_limit(quantity: str, m: Model, d: Data, i: np.ndarray) -> Array:
     t = m.sensor_objid[i]
     if m.opt.disableflags & (DisableBit.LIMIT | DisableBit.CONSTRAINT):
         return jnp.zeros((len(i), 1), d.qpos.dtype)
-    layout = row_layout(m)
-    rows = [layout.tendon_limit_rows(int(k)) for k in t]
+    rows = [row_layout(m).classes["tendon_limit"].of(int(k)) for k in t]
     sides = _scalar_sides(take(d.ten_length, t), take(d.ten_velocity, t), take(m.tendon_range, t), rows)
     return _first_active(quantity, d, sides, take(m.tendon_margin, t))
 

@@ -1,0 +1,118 @@
+"""The constraint rows of a state. Native layout.
+
+A row with Jacobian `J` has the residual `r = J x - aref` of an acceleration `x`, and makes the force
+`clip(-D r, low, high)`: equalities are unbounded, friction loss is bounded by the loss, limits only push, and so do
+the edges of a friction pyramid. One formula serves them all, so they stand in one array; a row out of use has `D = 0`.
+Contacts with elliptic cones keep the axes of their frames.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsim.math.axis import concat
+from jaxsim.math.stage import stage
+from jaxsim.pytree import Record, leaf, record
+from jaxsim.solver.jacobian import ContactJacobian, Curvature, Jacobian
+from jaxsim.structure.sparsity import TreeStructure
+
+__all__ = ["Cones", "RowValues", "Rows", "gram", "join", "product", "residuals", "transpose"]
+
+
+@record
+class Cones(Record):
+    """Contacts with elliptic cones, of one dimension."""
+
+    J: ContactJacobian = leaf("", "Jacobian")
+    D: Array = leaf("n dim", "inverse regularisation, 0 out of use")
+    aref: Array = leaf("n dim", "reference acceleration")
+    friction: Array = leaf("n dim-1", "friction coefficients")
+    mu: Array = leaf("n", "friction coefficient of the regularised cone")
+
+
+@record
+class Rows(Record):
+    """Rows of one class, or of all classes one after the other in the order of `efc_force`."""
+
+    J: tuple[Jacobian, ...] = leaf("", "Jacobians of the scalar rows, one after the other", default=())
+    D: Array = leaf("k", "inverse regularisation of scalar rows, 0 out of use")
+    aref: Array = leaf("k", "their reference acceleration")
+    low: Array = leaf("k", "their least force")
+    high: Array = leaf("k", "their greatest force")
+    cones: tuple[Cones, ...] = leaf("", "contacts with elliptic cones", default=())
+
+
+class RowValues(NamedTuple):
+    """A number for every row: residuals or forces.
+
+    Attributes:
+      scalar: `(k, W)`.
+      cones: by group, `(n, dim, W)`.
+    """
+
+    scalar: Array
+    cones: tuple[Array, ...]
+
+
+_NUMBERS = ("D", "aref", "low", "high")
+
+
+def join(parts: list[Rows], cones: list[Cones]) -> Rows:
+    """All rows of a state, from those of its classes and its contacts with elliptic cones."""
+    if not parts:
+        return Rows(**dict.fromkeys(_NUMBERS, jnp.zeros((0, 1))), cones=tuple(cones))
+    numbers = _concatenated([{name: getattr(part, name) for name in _NUMBERS} for part in parts])
+    return Rows(J=tuple(J for part in parts for J in part.J), cones=tuple(cones), **numbers)
+
+
+@stage
+def _concatenated(parts: list[dict[str, Array]]) -> dict[str, Array]:
+    return {name: concat([part[name] for part in parts]) for name in _NUMBERS}
+
+
+def product(rows: Rows, x: Array) -> RowValues:
+    """J x."""
+    parts = [J.product(x) for J in rows.J]
+    scalar = concat(parts) if parts else jnp.zeros((0, x.shape[-1]), x.dtype)
+    return RowValues(scalar, tuple(cones.J.product(x) for cones in rows.cones))
+
+
+@stage
+def residuals(rows: Rows, x: Array) -> RowValues:
+    """J x - aref."""
+    values = product(rows, x)
+    cones = tuple(v - group.aref for v, group in zip(values.cones, rows.cones, strict=True))
+    return RowValues(values.scalar - rows.aref, cones)
+
+
+def _pieces(rows: Rows, values: Array) -> list[tuple[Jacobian, Array]]:
+    """Each Jacobian of scalar rows with its part of values `(k, W)`."""
+    found, start = [], 0
+    for J in rows.J:
+        stop = start + J.size
+        found.append((J, values[start:stop]))
+        start = stop
+    return found
+
+
+def transpose(rows: Rows, f: RowValues, like: Array) -> Array:
+    """J^T f, `(nv, W)`; `like` is any array of that shape."""
+    total = jnp.zeros_like(like)
+    for J, part in _pieces(rows, f.scalar):
+        total = total + J.transpose(part)
+    for cones, part in zip(rows.cones, f.cones, strict=True):
+        total = total + cones.J.transpose(part)
+    return total
+
+
+def gram(rows: Rows, structure: TreeStructure, scalar: Array, cones: list[Curvature]) -> Array | int:
+    """Entries of `J^T C J` for the curvature of scalar rows `(k, W)` and of elliptic contacts; 0 without rows."""
+    total: Array | int = 0
+    for J, part in _pieces(rows, scalar):
+        total = total + J.gram(structure, part)
+    for group, C in zip(rows.cones, cones, strict=True):
+        total = total + group.J.gram(structure, C)
+    return total
