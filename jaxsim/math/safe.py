@@ -10,13 +10,18 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["divide", "norm", "normalize", "sqrt"]
+__all__ = ["absolute", "divide", "norm", "normalize", "sqrt"]
 
 
 def sqrt(x: Array) -> Array:
     """Square root; derivative 0 at 0. Negative arguments give 0."""
     positive = x > 0
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1)), 0)
+
+
+def absolute(x: Array) -> Array:
+    """Absolute value; derivative 0 at 0, where that of `jnp.abs` is 1."""
+    return x * jnp.sign(x)
 
 
 def norm(x: Array, axis: int = -2) -> Array:

@@ -19,6 +19,7 @@ __all__ = [
     "cross_motion",
     "dot",
     "inertia_about",
+    "inertia_rate",
     "matmul",
     "matvec",
     "matvec_transposed",
@@ -67,6 +68,22 @@ def inertia_about(inertia: Array, rotation: Array, offset: Array, mass: Array) -
         mass * z,
     ]
     return stack([*parts, mass])
+
+
+def inertia_rate(inertia: Array, v: Array) -> Array:
+    """Rate of change (..., 10, W) of spatial inertias of bodies that move with v (..., 6, W): v x* I - I v x."""
+    xx, yy, zz, xy, xz, yz, hx, hy, hz, m = components(inertia)
+    wx, wy, wz, vx, vy, vz = components(v)
+    dh = [a + m * b for a, b in zip(_cross3([wx, wy, wz], [hx, hy, hz]), (vx, vy, vz), strict=True)]
+    parts = [
+        2 * (wy * xz - wz * xy + hy * vy + hz * vz),
+        2 * (wz * xy - wx * yz + hx * vx + hz * vz),
+        2 * (wx * yz - wy * xz + hx * vx + hy * vy),
+        wy * yz - wz * yy + wz * xx - wx * xz - vx * hy - hx * vy,
+        wy * zz - wz * yz + wx * xy - wy * xx - vx * hz - hx * vz,
+        wz * xz - wx * zz + wx * yy - wy * xy - vy * hz - hy * vz,
+    ]
+    return stack([*parts, *dh, jnp.zeros_like(m)])
 
 
 def _mul_inertia(inertia: Array, v: Array) -> Array:

@@ -17,7 +17,7 @@ from jaxsim.model import Model
 from jaxsim.pipeline.inertia import added_by_actuators, root_offset
 from jaxsim.structure.trees import tree
 
-__all__ = ["damping_slope", "passive", "polynomial", "spring_stretch"]
+__all__ = ["damping_slope", "passive", "polynomial", "spring_stretch", "tendon_damping_slope"]
 
 
 def polynomial(linear: Array, poly: Array, x: Array) -> Array:
@@ -105,9 +105,18 @@ def damping_coefficients(model: Model) -> tuple[Array, Array]:
 
 def damping_slope(model: Model, data: Data) -> Array:
     """Derivative (nv, W) of minus the dof damper force with respect to velocity."""
-    linear, poly = damping_coefficients(model)
+    return _slope(*damping_coefficients(model), data.qvel)
+
+
+def tendon_damping_slope(model: Model, data: Data) -> Array:
+    """Derivative (ntendon, W) of minus the tendon damper force with respect to the tendon's velocity."""
+    return _slope(*tendon_damping_coefficients(model), data.ten_velocity)
+
+
+def _slope(linear: Array, poly: Array, v: Array) -> Array:
+    """Derivative (n, W) of v (linear + poly[0] |v| + ...) with respect to v."""
     orders = jnp.asarray(np.arange(2, 2 + poly.shape[1])[None, :, None], poly.dtype)
-    return polynomial(linear, poly * orders, jnp.abs(data.qvel))
+    return polynomial(linear, poly * orders, safe.absolute(v))
 
 
 def _joint_dampers(model: Model, data: Data) -> Array:
@@ -136,10 +145,16 @@ def _tendon_springs(model: Model, data: Data) -> Any:
 def _tendon_dampers(model: Model, data: Data) -> Any:
     if not model.ntendon:
         return 0
+    linear, poly = tendon_damping_coefficients(model)
     v = data.ten_velocity
+    return _pull(data, -v * polynomial(linear, poly, jnp.abs(v)))
+
+
+def tendon_damping_coefficients(model: Model) -> tuple[Array, Array]:
+    """Linear (ntendon, W) and polynomial (ntendon, order, W) damping of tendons, with what actuators add."""
     linear = model.tendon_damping + added_by_actuators(model, model.actuator_damping, to_tendons=True)
     poly = model.tendon_dampingpoly + added_by_actuators(model, model.actuator_dampingpoly, to_tendons=True)
-    return _pull(data, -v * polynomial(linear, poly, jnp.abs(v)))
+    return linear, poly
 
 
 def _gravity_compensation(model: Model, data: Data) -> Array:

@@ -14,6 +14,7 @@ from jaxsim.math import safe
         lambda x: jnp.sum(safe.normalize(x)[0]),
         lambda x: jnp.sum(safe.normalize(x)[1]),
         lambda x: jnp.sum(safe.divide(x, x)),
+        lambda x: jnp.sum(safe.absolute(x)),
     ],
 )
 def test_finite_derivatives_at_zero(function):

@@ -33,11 +33,16 @@ STAGES = (
 INPUTS = ("time", "qpos", "qvel", "ctrl", "act", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat")
 
 
-def native_smooth(model, data):
+def native_stages(model, data):
+    """The data after all smooth stages, with what they hand to each other."""
     data = data.replace(work=Work())
     for stage in STAGES:
         data = stage(model, data)
-    return data.replace(work=None)
+    return data
+
+
+def native_smooth(model, data):
+    return native_stages(model, data).replace(work=None)
 
 
 smooth = worlds.lift(native_smooth)

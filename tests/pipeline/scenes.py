@@ -9,3 +9,6 @@ MIXED = (_HERE / "mixed.xml").read_text()
 
 SENSORS = (_HERE / "sensors.xml").read_text()
 """Every sensor, with contacts, limits, a connect and a weld."""
+
+FREE = (_HERE / "free.xml").read_text()
+"""Free bodies alone, with a welded body, and with a moving one; tendons that couple dofs beyond the sparsity of M."""

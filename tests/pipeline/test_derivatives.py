@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from jaxsim import worlds
-from jaxsim.pipeline.integrate import euler, integrate_pos
+from jaxsim.enums import IntegratorType
+from jaxsim.pipeline.integrate import integrate_pos
+from jaxsim.pipeline.integrators import INTEGRATORS
 from tests.pipeline import scenes
-from tests.pipeline.oracle import load, native_smooth, put_state, states
+from tests.pipeline.oracle import load, native_stages, put_state, states
 
 LEAVES = (
     "body_mass",
@@ -24,7 +26,7 @@ LEAVES = (
 
 
 @functools.cache
-def problem():
+def problem(integrator):
     _, model = load(scenes.MIXED)
     model = worlds.expand(model)
 
@@ -33,8 +35,8 @@ def problem():
         m = model.replace(**{name: getattr(model, name) + x[name] for name in LEAVES})
         qpos = integrate_pos(m, data.qpos, x["qpos"], jnp.ones(1))
         d = data.replace(qpos=qpos, qvel=data.qvel + x["qvel"], ctrl=data.ctrl + x["ctrl"])
-        d = native_smooth(m, d)
-        after = euler(m, d.replace(qacc=d.qacc_smooth))
+        d = native_stages(m, d)
+        after = INTEGRATORS[integrator].finish(m, d.replace(qacc=d.qacc_smooth))
         return {"qvel": after.qvel, "qpos": after.qpos, "M": d.M, "act": after.act, "bias": d.qfrc_bias}
 
     def push(x, data, dx):
@@ -76,8 +78,9 @@ def start(kind):
 
 
 @pytest.mark.parametrize("kind", ["moving", "at qpos0", "at rest"])
-def test_against_differences_and_duality(kind):
-    model, function, push, pull = problem()
+@pytest.mark.parametrize("integrator", [IntegratorType.EULER, IntegratorType.IMPLICITFAST])
+def test_against_differences_and_duality(integrator, kind):
+    model, function, push, pull = problem(integrator)
     data = start(kind)
     x = zeros(model, data)
     dx = like(x, 1)

@@ -1,0 +1,98 @@
+"""Integrators that are implicit in velocity (computation chapter, numerical integration, equation 5).
+
+Both move with the acceleration a that solves `(M - h D) a = qfrc_smooth + qfrc_constraint`, with h the timestep and D
+the derivative of the smooth forces with respect to velocity. `implicitfast` leaves out what is not symmetric, but for
+trees whose only joint is free: those get their exact 6 by 6 system, gyroscopic terms included, as in C.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsim.data import Data
+from jaxsim.math.axis import concat, take
+from jaxsim.math.six import multiply6, solve6
+from jaxsim.model import Model
+from jaxsim.pipeline.coriolis import bias_slope_free
+from jaxsim.pipeline.integrate import advance
+from jaxsim.pipeline.smooth_vel import symmetric_slope
+from jaxsim.solver import linalg
+from jaxsim.structure.free import FreeTrees, free_trees
+from jaxsim.structure.trees import m_entries
+
+__all__ = ["FastSystem", "fast_system", "implicitfast"]
+
+
+class FastSystem(NamedTuple):
+    """M - h D as implicitfast has it.
+
+    Attributes:
+      rest: entries between the dofs that are not of free trees, `(n, W)`.
+      free: matrices of the free trees, `(n, 6, 6, W)`.
+      layout: which is which.
+    """
+
+    rest: Array
+    free: Array
+    layout: FreeTrees
+
+    def solve(self, force: Array) -> Array:
+        """The acceleration of a generalized force, `(nv, W)` each."""
+        layout = self.layout
+        parts = [linalg.solve_tree(layout.structure, self.rest, take(force, layout.rest))]
+        if len(layout.bodies):
+            parts.append(_flat(solve6(self.free, _six(force, layout))))
+        return _ordered(parts, layout)
+
+    def multiply(self, qacc: Array) -> Array:
+        """The generalized force of an acceleration, `(nv, W)` each."""
+        layout = self.layout
+        parts = [linalg.mul_tree(layout.structure, self.rest, take(qacc, layout.rest))]
+        if len(layout.bodies):
+            parts.append(_flat(multiply6(self.free, _six(qacc, layout))))
+        return _ordered(parts, layout)
+
+
+def _six(x: Array, layout: FreeTrees) -> Array:
+    return take(x, layout.dofs.reshape(-1)).reshape(-1, 6, x.shape[-1])
+
+
+def _flat(x: Array) -> Array:
+    return x.reshape(-1, x.shape[-1])
+
+
+def _ordered(parts: list[Array], layout: FreeTrees) -> Array:
+    """Rows of all dofs from those of the rest, then of the free trees."""
+    return take(concat(parts), np.argsort(np.concatenate([layout.rest, layout.dofs.reshape(-1)])))
+
+
+def fast_system(model: Model, data: Data) -> FastSystem:
+    """M - h D with the derivative of all smooth forces but the bias force; needs `data.work`."""
+    h = model.opt.timestep
+    layout = free_trees(model.static)
+    slope = symmetric_slope(model, data)
+    rows, cols = m_entries(model.static)
+    simple = model.body_simple[model.dof_bodyid[rows]] > 0
+    outside = np.flatnonzero(simple & (rows != cols) & ~np.isin(rows, layout.dofs))
+    if len(outside):
+        kept = np.ones((len(rows), 1))
+        kept[outside] = 0
+        slope = slope * jnp.asarray(kept, slope.dtype)
+    entries = data.M - h * slope
+    rest = take(entries, layout.rest_entries)
+    if not len(layout.bodies):
+        return FastSystem(rest, jnp.zeros((0, 6, 6, 1), rest.dtype), layout)
+    free = take(entries, layout.places.reshape(-1)).reshape(*layout.places.shape, entries.shape[-1])
+    return FastSystem(rest, free + h * bias_slope_free(model, data), layout)
+
+
+def implicitfast(model: Model, data: Data) -> Data:
+    """Euler's method, implicit in the velocity of all smooth forces but the bias force; D is made symmetric."""
+    qacc = data.qacc
+    if model.nv:
+        qacc = fast_system(model, data).solve(data.qfrc_smooth + data.qfrc_constraint)
+    return advance(model, data, data.act_dot, qacc)
