@@ -127,7 +127,7 @@ def _hulls(document: Document, tree: Tree) -> set[str]:
     return {
         geom.values["mesh"]
         for geom in tree.geoms
-        if geom.values["type"] == "mesh"
+        if geom.values["type"] in ("mesh", "sdf")
         and (geom.values["contype"] or geom.values["conaffinity"] or (geom.name and geom.name in paired))
     } - {None}
 

@@ -30,8 +30,6 @@ def compile_geom(document: Document, assets: Assets, geom: Geom, massive: bool) 
     """
     element, values = geom.element, geom.values
     geom.type = GeomType[values["type"].upper()]
-    if geom.type == GeomType.SDF:
-        raise element.error("signed distance fields are not built", attribute="type")
     if values["condim"] not in (1, 3, 4, 6):
         raise element.error("expected 1, 3, 4 or 6", attribute="condim")
     _references(assets, geom)

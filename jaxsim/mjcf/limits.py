@@ -2,6 +2,7 @@
 
 __all__ = [
     "MAX_ASSET_BYTES",
+    "MAX_BUILTIN_VERTICES",
     "MAX_DEPTH",
     "MAX_ELEMENTS",
     "MAX_FILES",
@@ -26,3 +27,6 @@ MAX_DEPTH = 200
 
 MAX_REPLICATE = 100_000
 """Copies that one replicate element may ask for."""
+
+MAX_BUILTIN_VERTICES = 1_000_000
+"""Vertices of a mesh that is made from parameters."""

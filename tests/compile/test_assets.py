@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from jaxsim import UnsupportedError, make_data
 from jaxsim.compile import load_model
+from jaxsim.enums import GeomType
 from jaxsim.mjcf import MjcfError
 from tests.compile.oracle import check
 
@@ -60,8 +62,6 @@ def test_formats(name, content):
 def test_inertia_modes(inertia, scale):
     file = f"{inertia}{scale}.stl"  # the C compiler would take a mesh of the same name from its cache
     mesh = f'<mesh name="m" file="{file}" inertia="{inertia}" scale="{scale}" refpos=".1 .2 .3" refquat="1 2 3 4"/>'
-    if inertia == "convex" and "-" in scale:
-        pytest.skip("the C compiler refuses it: the hull is not turned inside out")
     check(model(mesh), {file: stl()})
 
 
@@ -218,3 +218,15 @@ def test_textures_and_materials():
 
     theirs = mujoco.MjModel.from_xml_string(xml, assets).tex_data
     assert np.abs(ours.tex_data.astype(int) - theirs).max() <= 1  # rounding of painted gradients
+
+
+def test_signed_distance_fields():
+    """Issue 7, bug 18: a geom of type sdf compiles as a mesh; it is refused by name where it would collide."""
+    content = msh()
+    xml = model('<mesh name="m" file="m.msh" scale="1 2 3"/>', 'type="sdf" mesh="m"')
+    ours = check(xml, {"m.msh": content})
+    assert ours.geom_type[0] == GeomType.SDF
+    make_data(ours)
+    two = load_model(xml.replace("<worldbody>", '<worldbody><geom size="1"/>'), assets={"m.msh": content})
+    with pytest.raises(UnsupportedError, match="sphere against sdf"):
+        make_data(two)

@@ -10,6 +10,7 @@ import numpy as np
 from jaxsim.compile.columns import column
 from jaxsim.compile.frames import IDENTITY, ORIGIN, Quat, Vec3, to_matrix, unit_quat
 from jaxsim.compile.inertia import MESH, principal_axes
+from jaxsim.compile.mesh.builtin import SHAPES
 from jaxsim.compile.mesh.data import Triangles
 from jaxsim.compile.mesh.hull import Hull, convex_hull
 from jaxsim.compile.mesh.moments import Corners, centroid, products, solid_center, surface_center
@@ -111,15 +112,13 @@ def compile_mesh(document: Document, element: Element, name: str, index: int, ne
     values: Any = document.resolve(element)
     if not name:
         raise element.error("a mesh needs a name", attribute="name")
-    if values["builtin"] != "none":
-        raise element.error("builtin meshes are not built; give a file or vertices", attribute="builtin")
     if element.find("plugin") is not None:
         raise element.error("engine plugins are not built in jaxsim; remove the element")
     mesh = Mesh(element, values, name, index, material=values["material"] or "")
     mesh.triangles = _read(document, element, values)
     _check(element, mesh.triangles)
     try:
-        _process(mesh, needs_hull or values["inertia"] == "convex")
+        _process(mesh, needs_hull or _inertia(values) == "convex")
     except ValueError as error:
         raise element.error(str(error), attribute="file" if values["file"] else "vertex") from None
     return mesh
@@ -140,6 +139,8 @@ def _read(document: Document, element: Element, values: Any) -> Triangles:
         if numbers.size % width:
             raise element.error(f"expected a multiple of {width} numbers", attribute=name)
         setattr(given, {"vertex": "vert"}.get(name, name), numbers.astype(dtype).reshape(-1, width))
+    if "builtin" in element:
+        return _made(element, values, given)
     if not values["file"]:
         return given
     file, content = document.open_asset(element, "file")
@@ -165,6 +166,29 @@ def _read(document: Document, element: Element, values: Any) -> Triangles:
     return read
 
 
+def _inertia(values: Any) -> str:
+    """How mass is spread over the mesh."""
+    shape = SHAPES.get(values["builtin"])
+    return "shell" if shape is not None and shape.shell else values["inertia"]
+
+
+def _made(element: Element, values: Any, given: Triangles) -> Triangles:
+    """Makes a builtin shape; what it does not have is taken from the element."""
+    shape = SHAPES.get(values["builtin"])
+    if shape is None:
+        raise element.error(f"expected one of {', '.join(SHAPES)}", attribute="builtin")
+    if values["params"] is None:
+        raise element.error("required attribute missing", attribute="params")
+    try:
+        made = shape(values["params"])
+    except (ValueError, OverflowError) as error:
+        raise element.error(str(error), attribute="params") from None
+    for name in ("normal", "texcoord", "face"):
+        if not getattr(made, name).size:
+            setattr(made, name, getattr(given, name))
+    return made
+
+
 def _check(element: Element, t: Triangles) -> None:
     if len(t.vert) < 4:
         raise element.error("at least 4 vertices are needed", attribute="vertex")
@@ -180,7 +204,7 @@ def _check(element: Element, t: Triangles) -> None:
 def _process(mesh: Mesh, needs_hull: bool) -> None:
     """Transforms the mesh, measures it, and moves it to its inertial frame."""
     values, t = mesh.values, mesh.triangles
-    kind = values["inertia"]
+    kind = _inertia(values)
     vert = t.vert.astype(np.float64)
     scale = values["scale"]
     if kind == "exact":
@@ -191,7 +215,8 @@ def _process(mesh: Mesh, needs_hull: bool) -> None:
         assert mesh.hull is not None
         t.face = mesh.hull.face.copy()
     _complete(t, vert, values["smoothnormal"])
-    if np.prod(scale) <= 0:
+    mirrored = np.prod(scale) <= 0
+    if mirrored:
         for index in (t.face, t.facenormal, t.facetexcoord):
             index[:, [1, 2]] = index[:, [2, 1]]
     vert = _transform(mesh, vert)
@@ -199,7 +224,11 @@ def _process(mesh: Mesh, needs_hull: bool) -> None:
     if area < MINVAL:
         raise ValueError("the surface of the mesh is too small")
     shell, positive = kind == "shell", kind == "legacy"
-    face = mesh.hull.face if kind == "convex" and mesh.hull is not None else t.face
+    if kind == "convex":
+        assert mesh.hull is not None
+        face = mesh.hull.face[:, [0, 2, 1]] if mirrored else mesh.hull.face
+    else:
+        face = t.face
     corners = Corners.of(vert, face)
     if shell:
         center, _ = surface_center(corners, origin)
