@@ -17,14 +17,16 @@ from jaxsim.data import Data
 from jaxsim.math.axis import concat, take
 from jaxsim.math.six import multiply6, solve6
 from jaxsim.model import Model
-from jaxsim.pipeline.coriolis import bias_slope_free
+from jaxsim.pipeline.coriolis import bias_slope, bias_slope_free
 from jaxsim.pipeline.integrate import advance
 from jaxsim.pipeline.smooth_vel import symmetric_slope
 from jaxsim.solver import linalg
+from jaxsim.solver.general import mul_general, solve_general
 from jaxsim.structure.free import FreeTrees, free_trees
+from jaxsim.structure.sparsity import TreeStructure, tree_structure
 from jaxsim.structure.trees import m_entries
 
-__all__ = ["FastSystem", "fast_system", "implicitfast"]
+__all__ = ["FastSystem", "FullSystem", "fast_system", "full_system", "implicit", "implicitfast"]
 
 
 class FastSystem(NamedTuple):
@@ -88,6 +90,38 @@ def fast_system(model: Model, data: Data) -> FastSystem:
         return FastSystem(rest, jnp.zeros((0, 6, 6, 1), rest.dtype), layout)
     free = take(entries, layout.places.reshape(-1)).reshape(*layout.places.shape, entries.shape[-1])
     return FastSystem(rest, free + h * bias_slope_free(model, data), layout)
+
+
+class FullSystem(NamedTuple):
+    """M - h D as implicit has it: entries of its lower triangle and of the transposed upper one, `(nM, W)`."""
+
+    lower: Array
+    upper: Array
+    structure: TreeStructure
+
+    def solve(self, force: Array) -> Array:
+        """The acceleration of a generalized force, `(nv, W)` each."""
+        return solve_general(self.structure, self.lower, self.upper, force)
+
+    def multiply(self, qacc: Array) -> Array:
+        """The generalized force of an acceleration, `(nv, W)` each."""
+        return mul_general(self.structure, self.lower, self.upper, qacc)
+
+
+def full_system(model: Model, data: Data) -> FullSystem:
+    """M - h D with the derivative of all smooth forces; needs `data.work`."""
+    h = model.opt.timestep
+    entries = data.M - h * symmetric_slope(model, data)
+    lower, upper = bias_slope(model, data)
+    return FullSystem(entries + h * lower, entries + h * upper, tree_structure(model.dof_parentid))
+
+
+def implicit(model: Model, data: Data) -> Data:
+    """Euler's method, implicit in the velocity of all smooth forces."""
+    qacc = data.qacc
+    if model.nv:
+        qacc = full_system(model, data).solve(data.qfrc_smooth + data.qfrc_constraint)
+    return advance(model, data, data.act_dot, qacc)
 
 
 def implicitfast(model: Model, data: Data) -> Data:

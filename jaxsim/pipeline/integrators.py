@@ -10,7 +10,7 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import IntegratorType
 from jaxsim.model import Model
-from jaxsim.pipeline.implicit import implicitfast
+from jaxsim.pipeline.implicit import implicit, implicitfast
 from jaxsim.pipeline.integrate import euler
 from jaxsim.pipeline.runge_kutta import rk4
 from jaxsim.pipeline.stages import State
@@ -34,6 +34,7 @@ class Integrator(NamedTuple):
 INTEGRATORS: dict[int, Integrator] = {
     IntegratorType.EULER: Integrator(euler),
     IntegratorType.RK4: Integrator(euler, whole=rk4),
+    IntegratorType.IMPLICIT: Integrator(implicit),
     IntegratorType.IMPLICITFAST: Integrator(implicitfast),
 }
 """As in C, `step2` finishes with Euler where the integrator needs several passes."""

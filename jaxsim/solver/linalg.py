@@ -31,7 +31,7 @@ from jaxsim.math.stage import stage
 from jaxsim.math.vector import dot
 from jaxsim.structure.sparsity import TreeStructure, places_of
 
-__all__ = ["dot_tree", "full", "mul_tree", "solve_tree"]
+__all__ = ["Block", "blocks_of", "dot_tree", "full", "is_large", "mul_tree", "solve_tree", "substitute"]
 
 BLOCK = 2
 """Most rows eliminated together; the elimination inverts such a block in closed form."""
@@ -88,7 +88,7 @@ _dots = bilinear(
 )
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
     """Consecutive degrees of freedom of one branch.
 
     Attributes:
@@ -111,7 +111,7 @@ class _Block(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _blocks(structure: TreeStructure) -> tuple[_Block, ...]:
+def blocks_of(structure: TreeStructure) -> tuple[Block, ...]:
     """Blocks from the root to the leaves."""
     children = np.bincount([p for p in structure.parent if p >= 0], minlength=structure.n)
     chains: list[list[int]] = []
@@ -131,7 +131,7 @@ def _blocks(structure: TreeStructure) -> tuple[_Block, ...]:
         entries = np.array([[place[max(i, j), min(i, j)] for j in path] for i in range(start, end)])
         above = tuple(k for k, span in enumerate(spans) if k < s and span[0] in path)
         below = tuple(k for k, other in enumerate(paths) if k > s and start in other)
-        blocks.append(_Block((start, end), path, entries, above, below))
+        blocks.append(Block((start, end), path, entries, above, below))
     return tuple(blocks)
 
 
@@ -152,12 +152,12 @@ def solve_tree(structure: TreeStructure, A: Array, b: Array) -> Array:
     return lax.custom_linear_solve(
         lambda x: mul_tree(structure, A, x),
         jnp.broadcast_to(b, (structure.n, width)),
-        lambda _, r: (_factorise if width == 1 or _large(structure) else _eliminate)(structure, fixed, r),
+        lambda _, r: (_factorise if width == 1 or is_large(structure) else _eliminate)(structure, fixed, r),
         symmetric=True,
     )
 
 
-def _large(structure: TreeStructure) -> bool:
+def is_large(structure: TreeStructure) -> bool:
     """Whether the library's factorisation of the full matrix is the better choice: large, and at least half full."""
     return structure.n > LARGE and 4 * structure.size > structure.n**2
 
@@ -175,7 +175,7 @@ def _factorise(structure: TreeStructure, A: Array, b: Array) -> Array:
 
 
 def _eliminate(structure: TreeStructure, A: Array, b: Array) -> Array:
-    blocks = _blocks(structure)
+    blocks = blocks_of(structure)
     rows: list[Any] = [None] * len(blocks)
     solved: list[Any] = [None] * len(blocks)
     for s in range(len(blocks) - 1, -1, -1):
@@ -186,7 +186,7 @@ def _eliminate(structure: TreeStructure, A: Array, b: Array) -> Array:
         solved[s] = _solve_block(rows[s])
     x: list[Any] = []
     for s, block in enumerate(blocks):
-        x.append(_substitute(solved[s], [x[k] for k in block.above]))
+        x.append(substitute(solved[s], [x[k] for k in block.above]))
     return jnp.concatenate(x)
 
 
@@ -208,7 +208,7 @@ def _reduce(
       structure: of the system.
       block: which.
     """
-    this = _blocks(structure)[block]
+    this = blocks_of(structure)[block]
     width = max(A.shape[-1], b.shape[-1])
     given = take(A, this.entries.reshape(-1)).reshape(*this.entries.shape, A.shape[-1])
     rest = jnp.concatenate([_widen(b[slice(*this.dofs)], width)[:, None], _widen(given, width)], axis=1)
@@ -234,7 +234,7 @@ def _solve_block(rows: Array) -> Array:
 
 
 @stage
-def _substitute(solved: Array, above: list[Array]) -> Array:
+def substitute(solved: Array, above: list[Array]) -> Array:
     """The unknowns of a block, (size, W), from those of the blocks above it."""
     rest, column = solved[:, 0], 1
     for x in above:

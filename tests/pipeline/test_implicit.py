@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxsim import worlds
+from jaxsim.enums import IntegratorType
 from jaxsim.pipeline.coriolis import bias_slope, bias_slope_free
 from jaxsim.pipeline.integrators import INTEGRATORS
 from jaxsim.structure.free import free_trees
@@ -36,9 +37,16 @@ def stepper(scene, integrator, flags):
     return m, model, jax.jit(worlds.lift(step))
 
 
-@pytest.mark.parametrize("scene", SCENES)
-@pytest.mark.parametrize("flags", FLAGS)
-@pytest.mark.parametrize("integrator", [mujoco.mjtIntegrator.mjINT_IMPLICITFAST])
+@pytest.mark.parametrize(
+    ("integrator", "scene", "flags"),
+    [
+        (IntegratorType.IMPLICIT, "mixed", "default"),
+        (IntegratorType.IMPLICITFAST, "mixed", "default"),
+        (IntegratorType.IMPLICITFAST, "free", "default"),
+        (IntegratorType.IMPLICITFAST, "mixed", "no damper"),
+        (IntegratorType.IMPLICITFAST, "mixed", "no actuation"),
+    ],
+)
 def test_step_without_constraints(integrator, scene, flags):
     m, model, step = stepper(scene, int(integrator), FLAGS[flags])
     for d in states(m, n=3 if flags == "default" else 1):

@@ -15,7 +15,6 @@ BODY = """<worldbody><site name="s0"/>
     [
         ("<option density='1'/>", "density"),
         ("<option noslip_iterations='3'/>", "noslip"),
-        ("<option integrator='implicit'/>", "integrator implicit"),
         ("<option solver='CG'/>", "solver CG"),
         (
             "<tendon><spatial name='t'><site site='s0'/><site site='s1'/></spatial></tendon>",
