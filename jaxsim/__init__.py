@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jaxsim.catalogue import named
 from jaxsim.compile.archive import save_model
 from jaxsim.compile.load import load_model
 from jaxsim.compile.spec import Spec
@@ -17,7 +18,6 @@ from jaxsim.pipeline.set_const import set_const
 from jaxsim.pipeline.state import State, get_state, set_state
 from jaxsim.results import UnsupportedError, WarningBit, explain
 from jaxsim.rollout import rollout
-from jaxsim.views import named
 
 __all__ = [
     "Contact",

@@ -6,7 +6,7 @@ from typing import Any
 
 from jax import Array
 
-from jaxsim.pytree import Record, leaf, record
+from jaxsim.pytree import Record, leaf
 
 __all__ = ["STATE_FIELDS", "Contact", "Data"]
 
@@ -29,7 +29,6 @@ STATE_FIELDS = (
 """The integration state: all that `step` reads. Every other field of Data is an output."""
 
 
-@record
 class Contact(Record):
     """Fixed buffer of contacts; a slot is in use where `dist < includemargin`. Fields are mjContact's."""
 
@@ -46,7 +45,6 @@ class Contact(Record):
     efc_address: Array = leaf("ncon", "first row in efc_force; -1: not in the constraint set", dtype=int)
 
 
-@record
 class Data(Record):
     """Fields carry mjData's names, shapes, units and frames; see the computation chapter."""
 
@@ -90,7 +88,7 @@ class Data(Record):
     M: Array = leaf("nM", "joint-space inertia: entries (dof, ancestor) of structure.trees.m_entries")
     ten_length: Array = leaf("ntendon", "m")
     actuator_length: Array = leaf("nout", "m or rad")
-    contact: Contact = leaf("", "contacts")
+    contact: Contact = leaf("", "contacts", dtype=Contact)
     ncon: Array = leaf("", "contacts detected", dtype=int)
     ne: Array = leaf("", "equality rows", dtype=int)
     nf: Array = leaf("", "friction loss rows", dtype=int)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 
 __all__ = [
+    "PREFIXES",
     "BiasType",
     "CamLightType",
     "ConeType",
@@ -248,6 +249,31 @@ class ObjType(enum.IntEnum):
     TUPLE = 23
     KEY = 24
     PLUGIN = 25
+
+
+PREFIXES = {
+    ObjType.BODY: "body",
+    ObjType.JOINT: "jnt",
+    ObjType.GEOM: "geom",
+    ObjType.SITE: "site",
+    ObjType.CAMERA: "cam",
+    ObjType.LIGHT: "light",
+    ObjType.MESH: "mesh",
+    ObjType.HFIELD: "hfield",
+    ObjType.TEXTURE: "tex",
+    ObjType.MATERIAL: "mat",
+    ObjType.PAIR: "pair",
+    ObjType.EXCLUDE: "exclude",
+    ObjType.EQUALITY: "eq",
+    ObjType.TENDON: "tendon",
+    ObjType.ACTUATOR: "actuator",
+    ObjType.SENSOR: "sensor",
+    ObjType.NUMERIC: "numeric",
+    ObjType.TEXT: "text",
+    ObjType.TUPLE: "tuple",
+    ObjType.KEY: "key",
+}
+"""Kinds of elements that have names, in mjModel's order, and what their fields begin with; `n...` is their number."""
 
 
 class ConstraintType(enum.IntEnum):

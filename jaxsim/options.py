@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from jax import Array
 
-from jaxsim.pytree import Record, leaf, record, static
+from jaxsim.pytree import Record, leaf, static
 
 __all__ = ["Option", "Statistic"]
 
 
-@record
 class Option(Record):
     """The fields of mjOption (MJCF reference, `option`)."""
 
@@ -33,18 +32,17 @@ class Option(Record):
     ls_iterations: Array = leaf("", "most iterations of the line search", dtype=int)
     noslip_iterations: Array = leaf("", "most iterations of the no-slip solver", dtype=int)
     ccd_iterations: Array = leaf("", "most iterations of convex collision", dtype=int)
-    integrator: int = static("enums.IntegratorType")
-    cone: int = static("enums.ConeType")
-    jacobian: int = static("0 dense, 1 sparse, 2 auto; kept for compatibility, jaxsim chooses by itself")
-    solver: int = static("enums.SolverType")
-    disableflags: int = static("bits of enums.DisableBit")
-    enableflags: int = static("bits of enums.EnableBit")
-    disableactuator: int = static("bits: actuator groups that are switched off")
-    sdf_initpoints: int = static("starting points of signed-distance collision")
-    sdf_iterations: int = static("iterations of signed-distance collision")
+    integrator: int = static("", "enums.IntegratorType")
+    cone: int = static("", "enums.ConeType")
+    jacobian: int = static("", "0 dense, 1 sparse, 2 auto; kept for compatibility, jaxsim chooses by itself")
+    solver: int = static("", "enums.SolverType")
+    disableflags: int = static("", "bits of enums.DisableBit")
+    enableflags: int = static("", "bits of enums.EnableBit")
+    disableactuator: int = static("", "bits: actuator groups that are switched off")
+    sdf_initpoints: int = static("", "starting points of signed-distance collision")
+    sdf_iterations: int = static("", "iterations of signed-distance collision")
 
 
-@record
 class Statistic(Record):
     """The fields of mjStatistic: sizes of the model at qpos0, used to scale tolerances and views."""
 

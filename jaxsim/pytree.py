@@ -1,78 +1,85 @@
-"""Frozen dataclass pytrees whose fields declare themselves traced (`leaf`) or hashed (`static`).
+"""Records: frozen dataclasses that are pytrees, whose fields declare what a compiled program makes of them.
 
-A static field never depends on a tracer: it selects code or fixes a shape. All static fields of a record live in
-one `Static` object that is hashed once, so a jit cache look-up costs one comparison of digests however large the
-model is.
+A subclass of `Record` is made a frozen keyword-only dataclass and registered with JAX as it is defined. Each field is
+declared by one of
+
+- `leaf`: an array that is traced: batched by `vmap`, differentiated by `grad`;
+- `leaf(inert=True)`: the same, but nothing that jaxsim computes reads it: colours, keyframes, user data;
+- `static`: a part of the program that selects code or fixes a shape: integers, tuples, read-only host arrays;
+- `label`: host data that no program depends on: names.
+
+All static fields of a record live in one `Static` object that is hashed once, so a jit cache look-up costs one
+comparison of digests however large the model is. A subclass may also declare fields in the manner of flax: a field
+without a declaration is traced, unless its metadata say `pytree_node=False`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-from collections.abc import Iterable
-from typing import Any, Self, TypeVar, dataclass_transform
+import operator
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
-__all__ = ["Record", "Static", "index_array", "leaf", "record", "static"]
+from jaxsim.keys import Labels, Static, TracedLabel, frozen
 
-_T = TypeVar("_T")
+__all__ = ["Record", "Static", "bare", "build", "index_array", "label", "leaf", "static"]
+
+_R = TypeVar("_R", bound="Record")
 
 
-def leaf(shape: str = "", doc: str = "", *, dtype: type = float, default: Any = dataclasses.MISSING) -> Any:
+def leaf(
+    shape: str = "",
+    doc: str = "",
+    *,
+    dtype: Any = float,
+    default: Any = dataclasses.MISSING,
+    inert: bool = False,
+    single: bool = False,
+) -> Any:
     """Declares a traced field.
 
     Args:
       shape: space-separated dimension names of one world, e.g. `"nbody 3"`.
       doc: meaning, unit and frame.
-      dtype: `float` (follows jax_enable_x64), `int` or `bool`.
+      dtype: `float` or `int`, which follow jax_enable_x64, a numpy dtype, or the `Record` that the field holds.
+      default: value when the constructor gets none.
+      inert: whether no computation of jaxsim's reads it; see `bare`.
+      single: whether mjModel stores it in single precision, so that the compiler rounds it.
+    """
+    return _declare("leaf", default, shape=shape, doc=doc, dtype=dtype, inert=inert, single=single)
+
+
+def static(shape: str = "", doc: str = "", *, dtype: Any = int, default: Any = dataclasses.MISSING) -> Any:
+    """Declares a field that is part of the compiled program.
+
+    Args:
+      shape: dimension names of a host array, as for `leaf`; none: a plain Python value.
+      doc: meaning and unit.
+      dtype: of the host array, where `int` has 32 bits as in mjModel; else the class of the value.
       default: value when the constructor gets none.
     """
-    return dataclasses.field(
-        default=default, metadata={"kind": "leaf", "shape": shape, "doc": doc, "dtype": dtype}
-    )
+    return _declare("static", default, shape=shape, doc=doc, dtype=dtype)
 
 
-def static(doc: str = "", *, default: Any = dataclasses.MISSING) -> Any:
-    """Declares a field that is part of the compiled program: an int, a string, a tuple or a numpy array."""
-    return dataclasses.field(default=default, metadata={"kind": "static", "doc": doc})
+def label(doc: str = "", *, dtype: Any = str, default: Any) -> Any:
+    """Declares plain Python data that rides along: no program depends on it unless it reads it while it is traced.
 
-
-class Static:
-    """The static fields of one record, hashed once by content.
-
-    Fields read as attributes; use an instance as the key of `functools.lru_cache` to derive per-model constants.
+    Args:
+      doc: meaning.
+      dtype: the class of the value.
+      default: value when the constructor gets none, and inside of native functions.
     """
+    return _declare("label", default, shape="", doc=doc, dtype=dtype)
 
-    __slots__ = ("_digest", "_hash", "fields")
 
-    def __init__(self, fields: dict[str, Any]):
-        self.fields = fields
-        digest = hashlib.blake2b(digest_size=16)
-        for name, value in fields.items():
-            digest.update(name.encode())
-            _update(digest, value)
-        self._digest = digest.digest()
-        self._hash = hash(self._digest)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.fields[name]
-        except KeyError:
-            raise AttributeError(f"no static field {name!r}; there are {', '.join(self.fields)}") from None
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Static) and self._digest == other._digest)
-
-    def __repr__(self) -> str:
-        return f"Static({self._digest.hex()[:8]})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Static, (self.fields,)
+def _declare(kind: str, default: Any, **metadata: Any) -> Any:
+    metadata |= {"kind": kind, "pytree_node": kind == "leaf"}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def index_array(x: Any) -> np.ndarray:
@@ -83,56 +90,91 @@ def index_array(x: Any) -> np.ndarray:
     return np.asarray(x, np.int32)
 
 
-def _update(digest: Any, value: Any) -> None:
-    """Feeds one static value to the digest, arrays by dtype, shape and bytes."""
-    if isinstance(value, np.ndarray):
-        digest.update(f"{value.dtype}{value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, (tuple, list)):
-        digest.update(f"({len(value)}".encode())
-        for item in value:
-            _update(digest, item)
-    elif isinstance(value, dict):
-        digest.update(f"{{{len(value)}".encode())
-        for key in value:
-            _update(digest, key)
-            _update(digest, value[key])
-    elif isinstance(value, bytes):
-        digest.update(value)
-    else:
-        digest.update(f"{type(value).__name__}:{value!r};".encode())
-
-
+@dataclass_transform(
+    frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(leaf, static, label)
+)
 class Record:
-    """Base of the frozen pytrees; see `record`."""
+    """Base of the frozen pytrees."""
 
-    _leaf_names: tuple[str, ...] = ()
-    _static_names: tuple[str, ...] = ()
+    __slots__ = ("_key",)
+
+    _leaf_names: ClassVar[tuple[str, ...]] = ()
+    _inert_names: ClassVar[tuple[str, ...]] = ()
+    _statics: ClassVar[dict[str, dataclasses.Field[Any]]] = {}
+    _labels: ClassVar[dict[str, dataclasses.Field[Any]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Makes the subclass a dataclass and a pytree."""
+        super().__init_subclass__(**kwargs)
+        dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
+        fields = {f.name: f for f in dataclasses.fields(cls)}  # pyright: ignore
+        kinds = {name: _kind(field) for name, field in fields.items()}
+        cls._leaf_names = tuple(name for name, kind in kinds.items() if kind == "leaf")
+        cls._inert_names = tuple(name for name in cls._leaf_names if fields[name].metadata.get("inert"))
+        cls._statics = {name: fields[name] for name, kind in kinds.items() if kind == "static"}
+        cls._labels = {name: fields[name] for name, kind in kinds.items() if kind == "label"}
+        for name in cls._labels:
+            setattr(cls, name, _LabelAccess(name))
+        _register(cls)
+
+    def __post_init__(self) -> None:
+        self.__dict__.update(self._settled(self.__dict__))
+
+    @classmethod
+    def _settled(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """The static ones of the fields, as they are kept."""
+        return {name: _settle(cls, f, fields[name]) for name, f in cls._statics.items() if name in fields}
 
     def replace(self, **fields: Any) -> Self:
         """Returns a copy with some fields replaced.
 
         Raises:
-          TypeError: a name is not a field.
+          TypeError: a name is not a field, or a static field gets a value that it cannot have.
         """
+        known = type(self).__dataclass_fields__  # pyright: ignore
         for name in fields:
-            if name not in self._leaf_names and name not in self._static_names:
+            if name not in known:
                 raise TypeError(f"{type(self).__name__} has no field {name!r}")
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         new.__dict__.update(fields)
-        if any(name in self._static_names for name in fields):
-            new.__dict__.pop("_static", None)
+        new.__dict__.update(self._settled(fields))
+        if self._statics.keys().isdisjoint(fields) and self._labels.keys().isdisjoint(fields):
+            _keep_key(new, self._program_key())
         return new
 
     @property
     def static(self) -> Static:
         """The hashable static part; the key for per-model constants."""
-        found = self.__dict__.get("_static")
-        if found is None:
-            found = Static({name: self.__dict__[name] for name in self._static_names})
-            self.__dict__["_static"] = found
-        return found
+        return self._program_key()[0]
+
+    def _program_key(self) -> tuple[Static, Labels]:
+        """What the pytree's structure holds beside the leaves."""
+        try:
+            return self._key
+        except AttributeError:
+            values = self.__dict__
+            labels = Labels.of({name: getattr(self, name) for name in self._labels})
+            key = Static({name: values[name] for name in self._statics}), labels
+            _keep_key(self, key)
+            return key
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__dict__.update(self._settled(state))
+
+    def without_leaves(self) -> Self:
+        """The record with None for every array, inside of records too: what is known of it on the host."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        for name in self._leaf_names:
+            value = self.__dict__[name]
+            new.__dict__[name] = value.without_leaves() if isinstance(value, Record) else None
+        _keep_key(new, self._program_key())
+        return new
 
     @classmethod
     def leaf_fields(cls) -> tuple[dataclasses.Field[Any], ...]:
@@ -140,33 +182,136 @@ class Record:
         return tuple(f for f in dataclasses.fields(cls) if f.name in cls._leaf_names)  # pyright: ignore
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(leaf, static))
-def record(cls: type[_T]) -> type[_T]:
-    """Makes `cls` a frozen keyword-only dataclass and registers it as a pytree."""
-    cls = dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
-    fields = dataclasses.fields(cls)  # pyright: ignore
-    for field in fields:
-        if "kind" not in field.metadata:
-            raise TypeError(f"{cls.__name__}.{field.name}: declare it with leaf() or static()")
-    leaves = tuple(f.name for f in fields if f.metadata["kind"] == "leaf")
-    statics = tuple(f.name for f in fields if f.metadata["kind"] == "static")
-    cls._leaf_names, cls._static_names = leaves, statics  # pyright: ignore
+_keep_key = Record._key.__set__  # pyright: ignore  # a frozen record refuses assignment
+
+
+def bare(tree: Any) -> Any:
+    """The records of a tree as native functions get them: None in inert leaves, defaults in labels.
+
+    What no computation reads then costs nothing: it is neither broadcast over worlds nor kept for a derivative, and a
+    program does not depend on it.
+    """
+    return jax.tree.map(_bare, tree, is_leaf=lambda x: isinstance(x, Record))
+
+
+def _bare(x: Any) -> Any:
+    if not isinstance(x, Record) or not (x._inert_names or x._labels):
+        return x
+    new = object.__new__(type(x))
+    new.__dict__.update(x.__dict__)
+    new.__dict__.update(dict.fromkeys(x._inert_names))
+    defaults = {name: field.default for name, field in x._labels.items()}
+    new.__dict__.update(defaults)
+    _keep_key(new, (x.static, Labels.of(defaults)))
+    return new
+
+
+def _kind(field: dataclasses.Field[Any]) -> str:
+    """`leaf`, `static` or `label`."""
+    declared = field.metadata.get("kind")
+    return declared or ("leaf" if field.metadata.get("pytree_node", True) else "static")
+
+
+def _settle(cls: type[Record], field: dataclasses.Field[Any], value: Any) -> Any:
+    """A static value of the declared type that nobody can change.
+
+    Raises:
+      TypeError: the value is traced, or has another type or number of dimensions.
+    """
+    what = f"{cls.__name__}.{field.name}"
+    if any(isinstance(x, Tracer) for x in jax.tree.leaves(value)):
+        raise TypeError(
+            f"{what} is static: it selects code or fixes a shape, so it cannot be traced. Replace it outside of jit, "
+            f"vmap and grad, by a concrete value; of the fields of {cls.__name__}, those declared by leaf() are traced"
+        )
+    dims, dtype = field.metadata.get("shape", "").split(), field.metadata.get("dtype")
+    try:
+        if dims:
+            return frozen(_array(value, np.dtype(np.int32 if dtype is int else dtype), len(dims)))
+        if dtype is int:
+            return operator.index(value)
+    except TypeError as error:
+        raise TypeError(f"{what}: {error}") from None
+    if isinstance(dtype, type) and not isinstance(value, dtype):
+        raise TypeError(f"{what}: expected {dtype.__name__}, got {type(value).__name__}")
+    return frozen(value)
+
+
+def _array(value: Any, dtype: np.dtype[Any], ndim: int) -> np.ndarray:
+    array = np.asarray(value)
+    if array.ndim != ndim:
+        raise TypeError(f"expected an array of {ndim} dimensions, got shape {array.shape}")
+    if array.size and dtype.kind != "b" and not np.can_cast(array.dtype, dtype, "same_kind"):
+        raise TypeError(f"expected {dtype}, got {array.dtype}")
+    return array.astype(dtype, copy=False)
+
+
+def build(cls: type[_R], fields: Mapping[str, Any]) -> _R:
+    """A record of host values, each given the type that its field declares; a mapping becomes the record in a field.
+
+    Raises:
+      TypeError: a field is missing or unknown, or cannot have its value.
+    """
+    known = {f.name: f for f in dataclasses.fields(cls)}  # pyright: ignore
+    unknown = [name for name in fields if name not in known]
+    missing = [n for n, f in known.items() if n not in fields and f.default is dataclasses.MISSING]
+    if unknown or missing:
+        raise TypeError(f"{cls.__name__}: missing fields {missing}, unknown fields {unknown}")
+    leaves = (name for name in fields if name in cls._leaf_names)
+    return cls(**{**fields, **{name: _leaf(known[name].metadata["dtype"], fields[name]) for name in leaves}})
+
+
+def _leaf(dtype: Any, value: Any) -> Any:
+    if isinstance(dtype, type) and issubclass(dtype, Record):
+        return build(dtype, value)
+    dtype = jax.dtypes.canonicalize_dtype(dtype)
+    on_device = isinstance(value, jax.Array)  # else numpy converts, which is faster
+    return jnp.asarray(value if on_device else np.asarray(value, dtype), dtype)
+
+
+class _LabelAccess:
+    """Attribute of a label; reading it in a trace makes the program depend on it."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __get__(self, record: Any, owner: Any = None) -> Any:
+        if record is None:
+            return self
+        value = record.__dict__[self._name]
+        return value.read() if type(value) is TracedLabel else value
+
+    def __set__(self, record: Any, value: Any) -> None:
+        record.__dict__[self._name] = value
+
+
+def _register(cls: type[Record]) -> None:
+    """Registers the class as a pytree: its leaves are children, the static part and labels are structure."""
+    leaves, labels = cls._leaf_names, tuple(cls._labels)
     keys = tuple(jax.tree_util.GetAttrKey(name) for name in leaves)
 
-    def flatten(x: Any) -> tuple[tuple[Any, ...], Static]:
-        values = x.__dict__
-        return tuple(values[name] for name in leaves), x.static
+    def structure(x: Any) -> tuple[Static, Labels]:
+        for name in labels:  # labels that leave a trace, or may
+            getattr(x, name)
+        return x._program_key()
 
-    def flatten_with_keys(x: Any) -> tuple[tuple[Any, ...], Static]:
+    def flatten(x: Any) -> tuple[tuple[Any, ...], tuple[Static, Labels]]:
         values = x.__dict__
-        return tuple((key, values[name]) for key, name in zip(keys, leaves, strict=True)), x.static
+        return tuple(values[name] for name in leaves), structure(x)
 
-    def unflatten(aux: Static, children: Iterable[Any]) -> Any:
+    def flatten_with_keys(x: Any) -> tuple[tuple[Any, ...], tuple[Static, Labels]]:
+        values = x.__dict__
+        return tuple((key, values[name]) for key, name in zip(keys, leaves, strict=True)), structure(x)
+
+    def unflatten(key: tuple[Static, Labels], children: Iterable[Any]) -> Any:
         x = object.__new__(cls)
-        x.__dict__.update(aux.fields)
+        children = tuple(children)
         x.__dict__.update(zip(leaves, children, strict=True))
-        x.__dict__["_static"] = aux
+        x.__dict__.update(key[0].fields)
+        if labels:
+            traced = any(isinstance(child, Tracer) for child in children)
+            x.__dict__.update(key[1].traced() if traced else key[1].fields)
+        _keep_key(x, key)
         return x
 
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
-    return cls

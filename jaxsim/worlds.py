@@ -30,6 +30,7 @@ from jax.extend.core import jaxpr_as_fun as _jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from jaxsim.math.stage import calls_for, kept_calls, lowering_calls
+from jaxsim.pytree import bare
 
 __all__ = ["expand", "lift", "squeeze", "width_of"]
 
@@ -55,7 +56,8 @@ def lift(native: Callable[..., Any], *, has_solution: bool = False) -> Callable[
     """Makes a native function a per-world function on which all JAX transformations compose.
 
     Args:
-      native: function of pytrees of arrays with worlds last. It must be pure, and treat worlds independently.
+      native: function of pytrees of arrays with worlds last. It must be pure, and treat worlds independently. It gets
+        records bare: without their inert leaves and labels.
       has_solution: if True, `native(*args, solution=None)` returns `(results, solution)`, where `solution` is a
         pytree that a derivative may reuse: it is handed back as `solution` when the function is run again at the
         same arguments. It carries no derivative.
@@ -66,7 +68,7 @@ def lift(native: Callable[..., Any], *, has_solution: bool = False) -> Callable[
 
     @functools.wraps(native)
     def lifted(*args: Any) -> Any:
-        leaves, in_tree = jax.tree.flatten(args)
+        leaves, in_tree = jax.tree.flatten(bare(args))
         leaves = [_strong(x) for x in leaves]
         function = _Function(native, in_tree, has_solution)
         flat = _bind(*leaves, function=function, mapped=(False,) * len(leaves), width=0)

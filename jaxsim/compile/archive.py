@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.keys import frozen
 from jaxsim.mjcf import MjcfError
 from jaxsim.model import Model, from_fields
-from jaxsim.options import Option, Statistic
+from jaxsim.pytree import Record
 
 __all__ = ["FORMAT", "read_model", "save_model"]
 
@@ -24,7 +25,6 @@ FORMAT = 2
 _HEADER = "header"
 _MAX_BYTES = 1 << 33
 """Most bytes that a file may unpack to."""
-_RECORDS = {"opt": Option, "stat": Statistic}
 
 
 def save_model(model: Model, path: str | PathLike[str]) -> None:
@@ -45,18 +45,18 @@ def save_model(model: Model, path: str | PathLike[str]) -> None:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def _collect(record: Any, prefix: str, arrays: dict[str, np.ndarray], plain: dict[str, Any]) -> None:
+def _collect(record: Record, prefix: str, arrays: dict[str, np.ndarray], plain: dict[str, Any]) -> None:
     """Sorts the fields of a record into arrays and plain values."""
-    for field in dataclasses.fields(record):
+    for field in dataclasses.fields(record):  # pyright: ignore
         name, value = prefix + field.name, getattr(record, field.name)
-        if field.name in _RECORDS and not prefix:
+        if isinstance(value, Record):
             _collect(value, f"{name}.", arrays, plain)
-        elif isinstance(value, bytes):
+        elif field.metadata["dtype"] is bytes:
             arrays[name] = np.frombuffer(value, np.uint8)
-        elif isinstance(value, int | str | tuple):
-            plain[name] = value
-        else:
+        elif field.metadata["kind"] == "leaf" or field.metadata["shape"]:
             arrays[name] = np.asarray(value)
+        else:
+            plain[name] = value
 
 
 def _checksum(arrays: dict[str, np.ndarray], plain: dict[str, Any]) -> str:
@@ -108,10 +108,13 @@ def _read(path: str) -> Model:
     plain = header["plain"]
     if _checksum(arrays, plain) != header["checksum"]:
         raise MjcfError("the file is damaged: its checksum is wrong", file=path)
-    fields: dict[str, Any] = {name: {} for name in _RECORDS}
+    fields: dict[str, Any] = {}
     for name, value in {**arrays, **plain}.items():
         record, _, rest = name.rpartition(".")
-        (fields[record] if record else fields)[rest] = value
-    fields["names"] = tuple((int(kind), tuple(names)) for kind, names in plain["names"])
-    fields["text_data"] = arrays["text_data"].tobytes()
+        (fields.setdefault(record, {}) if record else fields)[rest] = value
+    for field in dataclasses.fields(Model):
+        if field.metadata["dtype"] is bytes:
+            fields[field.name] = arrays[field.name].tobytes()
+        elif field.metadata["dtype"] is tuple:  # JSON has only lists
+            fields[field.name] = frozen(plain[field.name])
     return from_fields(fields)

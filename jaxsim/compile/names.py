@@ -5,34 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from jaxsim.enums import ObjType
+from jaxsim.enums import PREFIXES
 from jaxsim.mjcf import Element
 from jaxsim.mjcf.errors import nearest
 
 __all__ = ["Names"]
 
-KINDS = {
-    "body": ObjType.BODY,
-    "joint": ObjType.JOINT,
-    "geom": ObjType.GEOM,
-    "site": ObjType.SITE,
-    "camera": ObjType.CAMERA,
-    "light": ObjType.LIGHT,
-    "mesh": ObjType.MESH,
-    "hfield": ObjType.HFIELD,
-    "texture": ObjType.TEXTURE,
-    "material": ObjType.MATERIAL,
-    "pair": ObjType.PAIR,
-    "exclude": ObjType.EXCLUDE,
-    "equality": ObjType.EQUALITY,
-    "tendon": ObjType.TENDON,
-    "actuator": ObjType.ACTUATOR,
-    "sensor": ObjType.SENSOR,
-    "numeric": ObjType.NUMERIC,
-    "text": ObjType.TEXT,
-    "tuple": ObjType.TUPLE,
-    "key": ObjType.KEY,
-}
+KINDS = {kind.name.lower(): kind for kind in PREFIXES}
 """Namespaces, in the order in which the Model lists them."""
 
 

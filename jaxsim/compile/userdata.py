@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.compile.names import KINDS
+from jaxsim.enums import PREFIXES
 from jaxsim.mjcf import Document, Element
 
 __all__ = ["user_column"]
-
-_SIZES = {"joint": "nuser_jnt", "camera": "nuser_cam"}
 
 
 def user_column(
@@ -29,7 +29,7 @@ def user_column(
         MjcfError: an object has more numbers than `size` allows.
     """
     sizes: Any = document.settings("size")
-    width = sizes[_SIZES.get(kind, f"nuser_{kind}")]
+    width = sizes[f"nuser_{PREFIXES[KINDS[kind]]}"]
     counts = [0 if row is None else len(row) for row in rows]
     if width < 0:
         width = max(counts, default=0)

@@ -9,35 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.data import Data
-from jaxsim.enums import ObjType
+from jaxsim.enums import PREFIXES
 from jaxsim.model import Model, from_fields
 from jaxsim.options import Option, Statistic
 from jaxsim.pipeline.make_data import make_data
 
 __all__ = ["get_data", "put_data", "put_model"]
-
-_NAME_ADDRESSES = {
-    ObjType.BODY: "body",
-    ObjType.JOINT: "jnt",
-    ObjType.GEOM: "geom",
-    ObjType.SITE: "site",
-    ObjType.CAMERA: "cam",
-    ObjType.LIGHT: "light",
-    ObjType.MESH: "mesh",
-    ObjType.HFIELD: "hfield",
-    ObjType.TEXTURE: "tex",
-    ObjType.MATERIAL: "mat",
-    ObjType.PAIR: "pair",
-    ObjType.EXCLUDE: "exclude",
-    ObjType.EQUALITY: "eq",
-    ObjType.TENDON: "tendon",
-    ObjType.ACTUATOR: "actuator",
-    ObjType.SENSOR: "sensor",
-    ObjType.NUMERIC: "numeric",
-    ObjType.TEXT: "text",
-    ObjType.TUPLE: "tuple",
-    ObjType.KEY: "key",
-}
 
 
 def put_model(mj_model: Any, nconmax: int = -1, njmax: int = -1) -> Model:
@@ -54,7 +31,7 @@ def put_model(mj_model: Any, nconmax: int = -1, njmax: int = -1) -> Model:
         if name in ("opt", "stat"):
             fields[name] = _record_fields(Option if name == "opt" else Statistic, getattr(mj_model, name))
         elif name == "names":
-            fields[name] = tuple((int(t), _names(mj_model, key)) for t, key in _NAME_ADDRESSES.items())
+            fields[name] = tuple((int(t), _names(mj_model, key)) for t, key in PREFIXES.items())
         elif name == "modelname":
             fields[name] = mj_model.names.split(b"\0", 1)[0].decode()
         elif name == "nconmax":

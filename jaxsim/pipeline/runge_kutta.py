@@ -15,7 +15,7 @@ from jaxsim.model import Model
 from jaxsim.pipeline.blank import blank
 from jaxsim.pipeline.integrate import advance, integrate_pos
 from jaxsim.pipeline.stages import State, dynamics, integration_state, sensors
-from jaxsim.pytree import Record, leaf, record
+from jaxsim.pytree import Record, leaf
 
 __all__ = ["rk4"]
 
@@ -72,7 +72,6 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
     return advance(model, last.replace(**at_start), total.act, total.qvel, total.qpos), solution
 
 
-@record
 class Slope(Record):
     """Time derivative of the state, native layout."""
 

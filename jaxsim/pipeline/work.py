@@ -6,12 +6,11 @@ from typing import Any
 
 from jax import Array
 
-from jaxsim.pytree import Record, leaf, record
+from jaxsim.pytree import Record, leaf
 
 __all__ = ["Work"]
 
 
-@record
 class Work(Record):
     """Intermediate results of one forward pass, native layout (worlds `W` on the last axis)."""
 

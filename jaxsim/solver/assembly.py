@@ -12,7 +12,7 @@ from jax import Array
 
 from jaxsim.math.axis import concat, contract, sum_rows, take
 from jaxsim.math.stage import stage
-from jaxsim.pytree import Record, leaf, record
+from jaxsim.pytree import Record, leaf
 from jaxsim.solver import cone
 from jaxsim.solver.pyramid import Curvature
 from jaxsim.solver.rows import Rows, RowValues, gram, transpose
@@ -22,7 +22,6 @@ from jaxsim.structure.sparsity import places_of
 __all__ = ["Problem", "cost", "forces", "hessian", "multiply", "push"]
 
 
-@record
 class Problem(Record):
     """What is minimised: `(x - M^-1 force)^T M (x - M^-1 force) / 2 + s(J x - aref)`."""
 

@@ -15,7 +15,7 @@ from jax import Array
 
 from jaxsim.math.axis import add_rows, contract, take
 from jaxsim.math.stage import stage
-from jaxsim.pytree import Record, leaf, record, static
+from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
 from jaxsim.structure.sparsity import TreeStructure
 
@@ -27,13 +27,12 @@ _TERMS = 32
 """Products summed in one kernel: more take longer to compile than they save in memory traffic."""
 
 
-@record
 class DofJacobian(Record):
     """Rows of one dof each."""
 
-    dof: np.ndarray = static("the dof of each row")
-    sign: np.ndarray = static("+1 or -1")
-    nv: int = static("degrees of freedom")
+    dof: np.ndarray = static("k", "the dof of each row")
+    sign: np.ndarray = static("k", "+1 or -1", dtype=float)
+    nv: int = static("", "degrees of freedom")
 
     @property
     def size(self) -> int:
@@ -54,7 +53,6 @@ class DofJacobian(Record):
         return add_rows(c, diagonal[self.dof], structure.size)
 
 
-@record
 class DenseJacobian(Record):
     """Scalar rows with an entry for every dof."""
 
@@ -78,7 +76,6 @@ class DenseJacobian(Record):
         return _gram(self.J, c[:, None] * self.J, structure=structure)
 
 
-@record
 class ContactJacobian(Record):
     """Velocity of geom 2 against geom 1 along and about the axes of contact frames."""
 
@@ -100,7 +97,6 @@ class ContactJacobian(Record):
         return self.J.reshape(-1, *self.J.shape[2:])
 
 
-@record
 class EdgeJacobian(Record):
     """Scalar rows of contacts: the edges of friction pyramids, or the normals of contacts without friction."""
 

@@ -15,14 +15,13 @@ from jax import Array
 
 from jaxsim.math.axis import concat
 from jaxsim.math.stage import stage
-from jaxsim.pytree import Record, leaf, record
+from jaxsim.pytree import Record, leaf
 from jaxsim.solver.jacobian import ContactJacobian, Curvature, Jacobian
 from jaxsim.structure.sparsity import TreeStructure
 
 __all__ = ["Cones", "RowValues", "Rows", "gram", "join", "product", "residuals", "transpose"]
 
 
-@record
 class Cones(Record):
     """Contacts with elliptic cones, of one dimension."""
 
@@ -33,7 +32,6 @@ class Cones(Record):
     mu: Array = leaf("n", "friction coefficient of the regularised cone")
 
 
-@record
 class Rows(Record):
     """Rows of one class, or of all classes one after the other in the order of `efc_force`."""
 

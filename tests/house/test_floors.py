@@ -10,9 +10,10 @@ import jaxsim
 ROOT = Path(jaxsim.__file__).parent
 
 FLOORS = (
-    ("enums", "results"),
-    ("pytree", "math"),
-    ("views", "options"),
+    ("enums", "results", "keys"),
+    ("pytree",),
+    ("math", "views", "options"),
+    ("catalogue",),
     ("model", "data"),
     ("worlds",),
     ("structure",),

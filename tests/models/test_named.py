@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import jaxsim
-from jaxsim.enums import ObjType
+from jaxsim.enums import PREFIXES
 from jaxsim.interop.mujoco import put_model
-from jaxsim.views import _SIZES, _table
+from jaxsim.pipeline.blank import blank
+from jaxsim.views import table
 from tests.pipeline import scenes
 from tests.pipeline.oracle import put_state, states
 
@@ -104,7 +105,7 @@ def test_data_views_are_those_of_the_bindings():
 
 def test_every_attribute_can_be_read():
     _, model = load(PLAIN)
-    data = jaxsim.data.blank(model)
+    data = blank(model)
     views = jaxsim.named(model, data)
     for kind, size in KINDS.items():
         assert getattr(model, size) > 0 or kind in ("site", "camera", "light", "tendon", "sensor", "equality")
@@ -132,7 +133,7 @@ def test_rows_of_different_lengths():
 
 def test_batches_tracing_and_derivatives():
     _, model = load(scenes.SENSORS)
-    data = jaxsim.data.blank(model)
+    data = blank(model)
     batch = jax.tree.map(lambda x: jnp.stack([x, x + 1]), data)
     sensor = jaxsim.named(model, batch).sensor(2)
     assert sensor.data.shape == (2, int(model.sensor_dim[2]))
@@ -166,9 +167,7 @@ def test_errors():
 
 def test_views_cover_the_fields():
     """Every field of an object of a listed kind is in some view."""
-    listed = {
-        entry.field for kind in ObjType if kind in _SIZES for entry in _table(jaxsim.Model, kind).values()
-    }
+    listed = {entry.field for kind in PREFIXES for entry in table(jaxsim.Model, kind).values()}
     prefixes = (
         "body_",
         "jnt_",

@@ -1,0 +1,99 @@
+"""What the physics never reads: it may change, be batched and be differentiated, and costs a step nothing."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxsim
+from jaxsim.model import Model
+
+WIDTH = 37
+XML = f"""<mujoco model="m">
+  <asset><texture name="t" type="2d" builtin="flat" width="{WIDTH}" height="{WIDTH}" rgb1="1 0 0"/>
+    <material name="red" texture="t" rgba="1 0 0 1"/></asset>
+  <worldbody><light name="sun"/><site name="s"/>
+    <body><joint name="j" axis="0 1 0"/><geom name="g" size=".1" pos=".3 0 0" material="red" user="1 2"/></body>
+  </worldbody>
+  <custom><numeric name="n" data="1 2"/><text name="t" data="hello"/></custom>
+  <keyframe><key name="k" qpos=".3"/></keyframe></mujoco>"""
+
+
+@pytest.fixture(scope="module")
+def model():
+    return jaxsim.load_model(XML)
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """A compiled step, and a list that grows with every trace."""
+    seen = []
+
+    def step(model, data):
+        seen.append(1)
+        return jaxsim.step(model, data)
+
+    return jax.jit(step), seen
+
+
+def test_changes_do_not_retrace(model, compiled):
+    step, seen = compiled
+    data = jaxsim.make_data(model)
+    first = step(model, data)
+    for text in (
+        XML.replace('rgba="1 0 0 1"', 'rgba="0 1 0 1"'),
+        XML.replace('rgb1="1 0 0"', 'rgb1="0 0 1"'),
+        XML.replace('qpos=".3"', 'qpos=".4"'),
+        XML.replace('name="j"', 'name="hinge"').replace('model="m"', 'model="other"'),
+        XML.replace('user="1 2"', 'user="3 4"').replace('data="1 2"', 'data="3 4"').replace("hello", "world"),
+        XML.replace('<light name="sun"', '<light name="sun" diffuse="1 0 0" castshadow="false" type="point"'),
+        XML.replace('<site name="s"', '<site name="s" rgba="1 0 0 1"'),
+    ):
+        other = jaxsim.load_model(text)
+        assert other.static == model.static
+        np.testing.assert_array_equal(step(other, data).qpos, first.qpos)
+    step(model.replace(names=()), data)
+    assert len(seen) == 1
+    step(model.replace(jnt_limited=[True]), data)
+    assert len(seen) == 2
+
+
+def test_colours_of_worlds(model, compiled):
+    data = jaxsim.make_data(model)
+    rgba = jnp.linspace(0, 1, 12, dtype=jnp.float32).reshape(3, 1, 4)
+    axes = jax.tree.map(lambda _: None, model).replace(geom_rgba=0)
+    painted = jax.vmap(lambda c: model.replace(geom_rgba=c))(rgba)
+    np.testing.assert_array_equal(painted.geom("g").rgba, rgba[:, 0])
+    after, seen = jax.vmap(lambda m, d: (jaxsim.step(m, d), m.geom_rgba), in_axes=(axes, None), out_axes=0)(
+        model.replace(geom_rgba=rgba), data
+    )
+    np.testing.assert_array_equal(seen, rgba)
+    np.testing.assert_allclose(after.qpos, jnp.stack([compiled[0](model, data).qpos] * 3), rtol=1e-14)
+    many = jax.tree.map(lambda x: jnp.stack([x, x]), model)
+    assert many.tex_data.dtype == jnp.uint8
+
+
+def test_a_program_does_not_hold_what_it_does_not_read(model):
+    """Neither a step nor what reverse mode keeps of a rollout."""
+    data = jaxsim.make_data(model)
+    pixels = model.tex_data.size
+    assert pixels == WIDTH * WIDTH * 3
+    assert f"tensor<{pixels}x" not in jax.jit(jaxsim.step).lower(model, data).as_text()
+
+    def residuals(model):
+        return jax.vjp(lambda m: jnp.sum(jaxsim.rollout(m, data, steps=3)[0].qpos), model)[1]
+
+    kept = [x.shape for x in jax.tree.leaves(jax.eval_shape(residuals, model))]
+    assert (3, *model.qpos0.shape) in kept
+    assert (pixels,) not in kept
+
+
+def test_derivatives_of_a_whole_model(model):
+    data = jaxsim.make_data(model)
+    slope = jax.grad(lambda m: jnp.sum(jaxsim.step(m, data).qvel), allow_int=True)(model)
+    assert isinstance(slope, Model)
+    assert slope.tex_data.dtype == jax.dtypes.float0
+    assert slope.light_active.dtype == jax.dtypes.float0
+    assert not np.any(slope.geom_rgba)
+    assert not np.any(slope.key_qpos)
+    assert abs(slope.dof_armature[0]) > 0
