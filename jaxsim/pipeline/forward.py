@@ -7,15 +7,30 @@ is all a derivative keeps of a step; the solver's accelerations ride along as it
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim import worlds
 from jaxsim.data import Data
 from jaxsim.model import Model
+from jaxsim.pipeline.blank import blank
 from jaxsim.pipeline.integrators import INTEGRATORS
-from jaxsim.pipeline.stages import State, dynamics, integration_state, sensors
+from jaxsim.pipeline.sensors.run import sensor_acc, sensor_pos, sensor_vel
+from jaxsim.pipeline.stages import (
+    State,
+    dynamics,
+    fwd_dynamics,
+    integration_state,
+    motion,
+    run,
+    sensors,
+)
 from jaxsim.pipeline.supported import check_supported
-from jaxsim.pipeline.watch import guard_acceleration, guard_state
+from jaxsim.pipeline.transmission import tendon, transmission
+from jaxsim.pipeline.watch import Outcome, guard_state, guard_step, harmless
+from jaxsim.pipeline.work import Work
+from jaxsim.structure.trees import m_entries
 
 __all__ = ["forward", "native_forward", "native_step", "step", "step1", "step2"]
 
@@ -26,22 +41,54 @@ def native_forward(model: Model, state: State, solution: Array | None = None) ->
     return data.replace(work=None), data.qacc
 
 
-def native_step(model: Model, state: State, solution: Array | None = None) -> tuple[Data, Array]:
-    """One step of the model's integrator; returns the data and the solver's solutions."""
-    state, warning = guard_state(model, state)
-    state = state | {"warning": warning}
+def native_step(model: Model, state: State, solution: Outcome | None = None) -> tuple[Data, Outcome]:
+    """One step of the model's integrator; returns the data and what a derivative needs to know."""
+    before = guard_state(model, state)
+    start, qacc = harmless(model, before, solution)
     integrator = INTEGRATORS[model.opt.integrator]
     if integrator.whole is not None:
-        data, solution = integrator.whole(model, state, solution)
+        data, qacc = integrator.whole(model, start, qacc)
     else:
-        data = sensors(model, dynamics(model, state, solution))
-        solution = data.qacc
-        data = integrator.finish(model, data)
-    return guard_acceleration(model, state, data).replace(work=None), solution
+        data = sensors(model, dynamics(model, start, qacc))
+        qacc = data.qacc
+        data = run((integrator.finish,), model, data)
+    data, failed = guard_step(model, before, data, solution)
+    return data, Outcome(qacc, failed)
+
+
+def native_step1(model: Model, state: State) -> Data:
+    """The first half of a step: results of position and velocity, their sensors and energies."""
+    data = motion(model, guard_state(model, state))
+    return sensors(model, data, (sensor_pos, sensor_vel)).replace(work=None)
+
+
+def native_step2(model: Model, data: Data, solution: Outcome | None = None) -> tuple[Data, Outcome]:
+    """The second half: forces, acceleration, its sensors, and integration, from the results of the first."""
+    before = integration_state(data)
+    qacc = None
+    if solution is not None:
+        _, qacc = harmless(model, before, solution)
+        data = jax.tree.map(lambda e, x: jnp.where(solution.failed, e, x), _at_rest(model), data)
+    # moment arms are not kept in Data; of the stages only these two make them
+    data = run((tendon, transmission), model, data.replace(work=Work(solution=qacc)))
+    data = sensors(model, fwd_dynamics(model, data), (sensor_acc,))
+    qacc = data.qacc
+    data = run((INTEGRATORS[model.opt.integrator].finish,), model, data)
+    data, failed = guard_step(model, before, data, solution)
+    return data, Outcome(qacc, failed)
+
+
+def _at_rest(model: Model) -> Data:
+    """Data with a worlds axis from which forces, accelerations and their derivatives are finite."""
+    rows, cols = m_entries(model.static)
+    data = worlds.expand(blank(model))
+    return data.replace(M=jnp.asarray((rows == cols)[:, None], data.M.dtype), qpos=model.qpos0)
 
 
 _forward = worlds.lift(native_forward, has_solution=True)
 _step = worlds.lift(native_step, has_solution=True)
+_step1 = worlds.lift(native_step1)
+_step2 = worlds.lift(native_step2, has_solution=True)
 
 
 def forward(model: Model, data: Data) -> Data:
@@ -85,14 +132,33 @@ def step(model: Model, data: Data, substeps: int = 1) -> Data:
 
 
 def step1(model: Model, data: Data) -> Data:
-    """The part of a step that controls may depend on: results of position and velocity, and their sensors.
+    """The part of a step that controls may depend on: results of position and velocity, their sensors and energies.
 
-    Together with `step2` it makes one `step`; set `ctrl` in between.
+    Together with `step2` it makes one `step`, and costs no more; set `ctrl`, `qfrc_applied` or `xfrc_applied` in
+    between (mj_step1).
+
+    Args:
+      model: the model.
+      data: one world; only its integration state is read.
+
+    Raises:
+      UnsupportedError: the model asks for physics that jaxsim does not compute yet.
     """
     check_supported(model)
-    return _forward(model, integration_state(data))
+    return _step1(model, integration_state(data))
 
 
 def step2(model: Model, data: Data) -> Data:
-    """Finishes the step begun by `step1`, with the controls and forces set since."""
-    return step(model, data)
+    """Finishes the step begun by `step1`, with the controls and forces set since (mj_step2).
+
+    Like the C engine's it integrates with one evaluation of the dynamics: Euler where the model asks for RK4.
+
+    Args:
+      model: the model.
+      data: what `step1` returned; its results of position and velocity are used as they are.
+
+    Raises:
+      UnsupportedError: the model asks for physics that jaxsim does not compute yet.
+    """
+    check_supported(model)
+    return _step2(model, data)

@@ -10,7 +10,6 @@ from jax import Array, lax
 
 from jaxsim import worlds
 from jaxsim.data import Data
-from jaxsim.enums import EnableBit
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import blank
 from jaxsim.pipeline.integrate import advance, integrate_pos
@@ -26,7 +25,7 @@ RK4_WEIGHT = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
 
 
 def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array]:
-    """Runge-Kutta of the fourth order; sensors are those of the first stage, other results those of the last.
+    """Runge-Kutta of the fourth order; sensors are those of the first stage, all other results those of the last.
 
     One loop over the stages, so that the dynamics are compiled once. Each stage starts from the beginning of the
     step along the slope of the stage before.
@@ -35,7 +34,6 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
     start = worlds.expand(blank(model)).replace(**state)
     width = worlds.width_of((model, start))
     start = jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], width)), start)
-    observe = bool(model.nsensor) or bool(model.opt.enableflags & EnableBit.ENERGY)
 
     def stage(carry: tuple[Data, Slope, Slope], table: tuple[Array, ...]) -> tuple[Any, Array]:
         before, slope, total = carry
@@ -51,7 +49,7 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
         after = dynamics(model, integration_state(at), known[0] if known else None)
         slope = _full_width(Slope(qpos=after.qvel, qvel=after.qacc, act=after.act_dot), width)
         total = jax.tree.map(lambda s, d: s + weight * d, total, slope)
-        if observe:
+        if model.nsensor:
             seen = lax.cond(
                 index == 0,
                 lambda: _full_width(_select(sensors(model, after), OBSERVED), width),
@@ -80,7 +78,7 @@ class Slope(Record):
     act: Array = leaf("na", "1/s")
 
 
-OBSERVED = ("sensordata", "energy", "cacc", "cfrc_int", "cfrc_ext", "subtree_linvel", "subtree_angmom")
+OBSERVED = ("sensordata", "cacc", "cfrc_int", "cfrc_ext", "subtree_linvel", "subtree_angmom")
 """Fields that the sensors fill."""
 
 

@@ -36,6 +36,8 @@ __all__ = [
     "fwd_position",
     "fwd_velocity",
     "integration_state",
+    "motion",
+    "run",
     "sensors",
 ]
 
@@ -47,14 +49,12 @@ Stage = Callable[[Model, Data], Data]
 POSITION: tuple[Stage, ...] = (kinematics, com_pos, camlight, tendon, crb, transmission, collision)
 VELOCITY: tuple[Stage, ...] = (transmission_velocity, com_vel, passive, rne)
 DYNAMICS: tuple[Stage, ...] = (fwd_actuation, fwd_acceleration, make_constraint, solve)
-SENSORS: tuple[Stage, ...] = (sensor_pos, sensor_vel, sensor_acc)
 
 
 def run(stages: tuple[Stage, ...], model: Model, data: Data) -> Data:
     """Runs stages one after the other, each in a scope of its name."""
     for stage in stages:
-        with jax.named_scope(stage.__name__):
-            data = stage(model, data)
+        data = jax.named_call(stage)(model, data)
     return data
 
 
@@ -64,8 +64,9 @@ def fwd_position(model: Model, data: Data) -> Data:
 
 
 def fwd_velocity(model: Model, data: Data) -> Data:
-    """Everything that depends on position and velocity."""
-    return run(VELOCITY, model, data)
+    """Everything that depends on position and velocity, their energies included."""
+    data = run(VELOCITY, model, data)
+    return run((energy,), model, data) if model.opt.enableflags & EnableBit.ENERGY else data
 
 
 def fwd_dynamics(model: Model, data: Data) -> Data:
@@ -73,19 +74,25 @@ def fwd_dynamics(model: Model, data: Data) -> Data:
     return run(DYNAMICS, model, data)
 
 
-def sensors(model: Model, data: Data) -> Data:
-    """Sensor outputs and energy of a state whose acceleration is known."""
-    if model.opt.enableflags & EnableBit.ENERGY:
-        data = run((energy,), model, data)
-    if model.nsensor and not model.opt.disableflags & DisableBit.SENSOR:
-        data = run(SENSORS, model, data)
-    return data
+def sensors(
+    model: Model, data: Data, stages: tuple[Stage, ...] = (sensor_pos, sensor_vel, sensor_acc)
+) -> Data:
+    """Sensor outputs, by default of a state whose acceleration is known."""
+    if not model.nsensor or model.opt.disableflags & DisableBit.SENSOR:
+        return data
+    return run(stages, model, data)
+
+
+def motion(model: Model, state: State) -> Data:
+    """All stages that depend on position and velocity alone, but the sensors."""
+    data = worlds.expand(blank(model)).replace(work=Work(), **state)
+    return fwd_velocity(model, fwd_position(model, data))
 
 
 def dynamics(model: Model, state: State, solution: Array | None) -> Data:
-    """All stages but the sensors."""
-    data = worlds.expand(blank(model)).replace(work=Work(solution=solution), **state)
-    return fwd_dynamics(model, fwd_velocity(model, fwd_position(model, data)))
+    """All stages but the sensors; `solution` is the acceleration (nv, W) if it is known already."""
+    data = motion(model, state)
+    return fwd_dynamics(model, data.replace(work=data.work.replace(solution=solution)))
 
 
 def integration_state(data: Data) -> State:

@@ -12,3 +12,38 @@ SENSORS = (_HERE / "sensors.xml").read_text()
 
 FREE = (_HERE / "free.xml").read_text()
 """Free bodies alone, with a welded body, and with a moving one; tendons that couple dofs beyond the sparsity of M."""
+HOPPER = """
+<mujoco>
+  <option timestep="0.005" integrator="{integrator}"><flag energy="enable" autoreset="{autoreset}"/></option>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/>
+    <body name="trunk" pos="0 0 .32">
+      <joint name="x" type="slide" axis="1 0 0"/>
+      <joint name="z" type="slide" axis="0 0 1"/>
+      <geom name="trunk" type="sphere" size=".08"/>
+      <site name="imu"/>
+      <body name="leg">
+        <joint name="hip" axis="0 1 0" damping=".05" limited="true" range="-60 60"/>
+        <geom name="foot" type="capsule" fromto="0 0 -.05 0 0 -.3" size=".03"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor name="hip" joint="hip" gear="2" ctrllimited="true" ctrlrange="-1 1"/>
+    <general name="push" joint="x" dyntype="filter" dynprm=".05" gainprm="3"/>
+  </actuator>
+  <sensor>
+    <framepos objtype="body" objname="leg"/>
+    <jointvel joint="hip"/>
+    <accelerometer site="imu"/>
+    <actuatorfrc actuator="hip"/>
+    <e_kinetic/>
+  </sensor>
+</mujoco>
+"""
+"""Small and complete: a contact, a limit, both kinds of actuators, sensors of every stage, energy."""
+
+
+def hopper(integrator="Euler", autoreset="enable"):
+    """The hopper's XML."""
+    return HOPPER.format(integrator=integrator, autoreset=autoreset)
