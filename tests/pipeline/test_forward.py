@@ -108,7 +108,7 @@ def test_halves_do_not_repeat_each_other():
 
 def test_every_stage_is_named_in_the_program():
     _, model, data = problem()
-    text = jax.jit(functools.partial(jaxsim.step, model)).lower(data).as_text("hlo")
+    text = jax.jit(functools.partial(jaxsim.step, model)).lower(data).as_text(debug_info=True)
     for name in (
         "guard_state", "kinematics", "com_pos", "crb", "transmission", "collision", "com_vel", "passive", "rne",
         "fwd_actuation", "fwd_acceleration", "make_constraint", "solve", "sensor_acc", "energy", "euler", "guard_step",
@@ -129,7 +129,7 @@ def test_substeps_are_steps():
 @pytest.mark.parametrize("ctrl", [(1e12, 0.5), (np.nan, 0.5), (0.5, 1e12), (-np.inf, 0.5)])
 def test_controls_are_judged_after_the_clamp(ctrl):
     """As in C: only what is left after `ctrlrange` can be bad, and then all controls count as zero."""
-    m, model, data = problem()
+    m, _, data = problem()
     d = start_c(m, data)
     d.ctrl[:] = ctrl
     mujoco.mj_step(m, d)
