@@ -102,11 +102,12 @@ def _friction_damping(model: Model, contact: Contact, b_normal: Array) -> Array:
 
 
 def _by_world(table: Array, index: Array) -> Array:
-    """`table[index[i, w], ..., w]` as `(n, ..., W)` for `table (m, ..., W or 1)` and `index (n, W)`."""
+    """Rows of a table (m, ..., 1 or W) chosen by world, `index` (n, k, W): `(n, k, ..., W)`."""
     if table.shape[-1] == 1:
-        return jnp.moveaxis(table[index, ..., 0], 1, -1)
-    index = index.reshape(index.shape[0], *(1,) * (table.ndim - 2), index.shape[1])
-    return jnp.take_along_axis(table, index, axis=0)
+        return jnp.moveaxis(table[index, ..., 0], 2, -1)
+    n, k, width = index.shape
+    index = index.reshape(n * k, *(1,) * (table.ndim - 2), width)
+    return jnp.take_along_axis(table, index, axis=0).reshape(n, k, *table.shape[1:-1], width)
 
 
 def _jacobian(model: Model, data: Data, contact: Contact, sign: Array, dim: int) -> Array:
