@@ -10,7 +10,12 @@ from jax import Array, lax
 
 from jaxsim.math.constants import LEAST_PIVOT
 
-__all__ = ["clamped_solve", "inverse"]
+__all__ = ["clamped_solve", "inverse", "product"]
+
+
+def product(a: Array, b: Array) -> Array:
+    """Matrix products (..., m, n) of (..., m, k) and (..., k, n), at full precision on every device."""
+    return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
 
 
 @jax.custom_jvp
@@ -24,14 +29,14 @@ def inverse(M: Array) -> Array:
     eye = jnp.broadcast_to(jnp.eye(M.shape[-1], dtype=M.dtype), M.shape)
     safe = jnp.where(good, factor, eye)
     root = lax.linalg.triangular_solve(safe, eye, left_side=True, lower=True)
-    found = jnp.swapaxes(root, -1, -2) @ root
+    found = product(jnp.swapaxes(root, -1, -2), root)
     return lax.cond(jnp.all(good), lambda: found, lambda: jnp.where(good, found, clamped_solve(M, eye)))
 
 
 @inverse.defjvp
 def _derivative(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Array, Array]:
     found = inverse(*primals)
-    return found, -found @ tangents[0] @ found
+    return found, -product(product(found, tangents[0]), found)
 
 
 def clamped_solve(M: Array, right: Array) -> Array:

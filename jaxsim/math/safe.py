@@ -8,7 +8,7 @@ exist, gets the derivative 0.
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 __all__ = ["absolute", "divide", "norm", "normalize", "sqrt"]
 
@@ -26,7 +26,18 @@ def absolute(x: Array) -> Array:
 
 def norm(x: Array, axis: int = -2) -> Array:
     """Euclidean norm over `axis`, which is removed; derivative 0 at the zero vector."""
-    return sqrt(jnp.sum(x * x, axis=axis))
+    unit, scale = _scaled(x, axis)
+    return jnp.squeeze(scale, axis) * sqrt(jnp.sum(unit * unit, axis=axis))
+
+
+def _scaled(x: Array, axis: int) -> tuple[Array, Array]:
+    """The vector by its greatest component, which is held fixed: squares and their roots neither under- nor overflow.
+
+    Without this, second derivatives of the norm of a vector of 1e-14 are infinite in float32.
+    """
+    greatest = lax.stop_gradient(jnp.max(jnp.abs(x), axis=axis, keepdims=True, initial=0))
+    scale = jnp.where((greatest > 0) & jnp.isfinite(greatest), greatest, 1)
+    return x / scale, scale
 
 
 def divide(x: Array, y: Array) -> Array:
@@ -42,9 +53,10 @@ def normalize(x: Array, axis: int = -2) -> tuple[Array, Array]:
       (direction, norm): the direction of a zero vector is the first unit vector, as in the C engine, with zero
       derivative. `norm` keeps `axis` with length 1.
     """
+    x, scale = _scaled(x, axis)
     squared = jnp.sum(x * x, axis=axis, keepdims=True)
     positive = squared > 0
     length = jnp.sqrt(jnp.where(positive, squared, 1))
     first = jnp.arange(x.shape[axis]) == 0
     first = first.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
-    return jnp.where(positive, x / length, first.astype(x.dtype)), jnp.where(positive, length, 0)
+    return jnp.where(positive, x / length, first.astype(x.dtype)), scale * jnp.where(positive, length, 0)

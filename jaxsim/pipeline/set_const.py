@@ -20,7 +20,7 @@ from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
 from jaxsim.math.axis import add_rows, concat, mask_product, take
 from jaxsim.math.constants import MINVAL
-from jaxsim.math.dense_inverse import inverse
+from jaxsim.math.dense_inverse import inverse, product
 from jaxsim.math.vector import cross, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import blank, initial_state
@@ -196,11 +196,11 @@ def _weights(model: Model, data: Data) -> dict[str, Array]:
     for these in trees:
         A = inverse(_blocks(M, these.entries, width))
         J = _first(_body_jacobian(model, data, these), width)
-        body.append(_last(jnp.sum((J @ A[:, :, None]) * J, axis=-1)))
+        body.append(_last(jnp.sum(product(J, A[:, :, None]) * J, axis=-1)))
         dof.append(_last(jnp.diagonal(A, axis1=-2, axis2=-1)))
         own = take(rates, these.dofs.reshape(-1)).reshape(*these.dofs.shape, *rates.shape[1:])
         R = _first(jnp.swapaxes(own, 1, 2), width)
-        RA = R @ A
+        RA = product(R, A)
         squares = squares + jnp.sum(RA * R, axis=(1, 3))
         norms = norms + jnp.sum(RA * RA, axis=(1, 3))
     bodies = np.concatenate([these.bodies.reshape(-1) for these in trees])

@@ -8,8 +8,11 @@ Scalar rows and pyramid edges: `f = clip(-D r, low, high)`. Elliptic cones: the 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
-from jax import Array
+import numpy as np
+from jax import Array, lax
 
 from jaxsim.math import safe
 from jaxsim.solver.jacobian import Curvature
@@ -57,33 +60,32 @@ def scalar_cost(rows: Rows, r: Array) -> Array:
 
 
 def cone_force(rows: Cones, r: Array) -> Array:
-    """Contact forces in base rows, `(n, dim, W)`."""
-    top, bottom, N, T = _zones(rows, r)
-    push = -_stiffness(rows) * (N - rows.mu * T) * rows.mu
-    middle = jnp.concatenate([push[:, None], -push[:, None] * _direction(rows, r, T) * rows.friction], axis=1)
-    return jnp.where(top[:, None], 0, jnp.where(bottom[:, None], -rows.D * r, middle))
+    """Contact forces along the axes of contact frames, `(n, dim, W)`."""
+    at = _zones(rows, r)
+    push = -_stiffness(rows) * (at.N - rows.mu * at.T) * rows.mu
+    middle = jnp.concatenate([push[:, None], -push[:, None] * at.u * rows.friction], axis=1)
+    return jnp.where(at.top[:, None], 0, jnp.where(at.bottom[:, None], -rows.D * r, middle))
 
 
 def cone_zone(rows: Cones, r: Array) -> Array:
     """0 in the top zone, 1 in the bottom zone, NOT_QUADRATIC between, `(n, W)`."""
-    top, bottom, _, _ = _zones(rows, r)
-    return jnp.where(top, 0, jnp.where(bottom, 1, NOT_QUADRATIC))
+    at = _zones(rows, r)
+    return jnp.where(at.top, 0, jnp.where(at.bottom, 1, NOT_QUADRATIC))
 
 
 def cone_cost(rows: Cones, r: Array) -> Array:
     """Cost of each contact, `(n, W)`."""
-    top, bottom, N, T = _zones(rows, r)
+    at = _zones(rows, r)
     quadratic = 0.5 * jnp.sum(rows.D * r * r, axis=1)
-    middle = 0.5 * _stiffness(rows) * (N - rows.mu * T) ** 2
-    return jnp.where(top, 0, jnp.where(bottom, quadratic, middle))
+    middle = 0.5 * _stiffness(rows) * (at.N - rows.mu * at.T) ** 2
+    return jnp.where(at.top, 0, jnp.where(at.bottom, quadratic, middle))
 
 
 def cone_curvature(rows: Cones, r: Array) -> Curvature:
-    """Second derivative of the cost by base rows."""
-    top, bottom, N, T = _zones(rows, r)
-    u = _direction(rows, r, T)
+    """Second derivative of the cost along the axes of contact frames."""
+    at = _zones(rows, r)
     mu = rows.mu
-    ratio = mu * N / jnp.where(T > 0, T, 1)
+    ratio = mu * at.N / at.T
     stiffness = _stiffness(rows)
     dim = r.shape[1]
     scale = [mu, *(rows.friction[:, k] for k in range(dim - 1))]
@@ -91,14 +93,14 @@ def cone_curvature(rows: Cones, r: Array) -> Curvature:
     for i in range(dim):
         for j in range(i, dim):
             if i == 0:
-                middle = jnp.ones_like(N) if j == 0 else -mu * u[:, j - 1]
+                middle = jnp.ones_like(at.N) if j == 0 else -mu * at.u[:, j - 1]
             else:
-                middle = ratio * u[:, i - 1] * u[:, j - 1]
+                middle = ratio * at.u[:, i - 1] * at.u[:, j - 1]
                 if i == j:
                     middle = middle + mu * mu - ratio
             middle = middle * scale[i] * scale[j] * stiffness
             quadratic = rows.D[:, i] if i == j else 0
-            C[i][j] = C[j][i] = jnp.where(top, 0, jnp.where(bottom, quadratic, middle))
+            C[i][j] = C[j][i] = jnp.where(at.top, 0, jnp.where(at.bottom, quadratic, middle))
     return C
 
 
@@ -108,14 +110,34 @@ def _stiffness(rows: Cones) -> Array:
     return rows.D[:, 0] / (square * (1 + square))
 
 
-def _zones(rows: Cones, r: Array) -> tuple[Array, Array, Array, Array]:
-    """Whether in the top and in the bottom zone, and N and T, each `(n, W)`."""
-    N = rows.mu * r[:, 0]
-    T = safe.norm(rows.friction * r[:, 1:])
+class _Zones(NamedTuple):
+    """Where residuals are in the dual cone.
+
+    Attributes:
+      top: in the top zone, `(n, W)`.
+      bottom: in the bottom zone, `(n, W)`.
+      N: normal coordinate, `(n, W)`.
+      T: length of the tangential coordinates, `(n, W)`.
+      u: their direction, `(n, dim - 1, W)`.
+    """
+
+    top: Array
+    bottom: Array
+    N: Array
+    T: Array
+    u: Array
+
+
+def _zones(rows: Cones, r: Array) -> _Zones:
+    """Where the residuals are; outside the middle zone N, T and u are harmless numbers.
+
+    What is not selected in the end must have finite derivatives of every order, also where nearly nothing slips.
+    """
+    N, tangent = rows.mu * r[:, 0], rows.friction * r[:, 1:]
+    T = lax.stop_gradient(safe.norm(tangent))
     top = (rows.mu * T <= N) | (rows.D[:, 0] == 0)
-    return top, rows.mu * N + T <= 0, N, T
-
-
-def _direction(rows: Cones, r: Array, T: Array) -> Array:
-    """Unit vector of U's tangential part, 0 at T = 0, `(n, dim - 1, W)`."""
-    return rows.friction * r[:, 1:] / jnp.where(T > 0, T, 1)[:, None]
+    bottom = rows.mu * N + T <= 0
+    middle = ~(top | bottom) & (T > 0)
+    spare = jnp.asarray(np.arange(tangent.shape[1]) == 0, tangent.dtype)[:, None]
+    u, T = safe.normalize(jnp.where(middle[:, None], tangent, spare))
+    return _Zones(top, bottom, jnp.where(middle, N, 0), T[:, 0], u)

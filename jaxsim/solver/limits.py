@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from jaxsim.data import Data
 from jaxsim.math import quaternion, safe
@@ -57,7 +57,12 @@ def ball_limit(model: Model, data: Data, joints: np.ndarray) -> tuple[Rows, Arra
     dofs = model.jnt_dofadr[joints][:, None] + np.arange(3)
     coordinates = model.jnt_qposadr[joints][:, None] + np.arange(4)
     quat = quaternion.normalize(take(data.qpos, coordinates.reshape(-1)).reshape(n, 4, -1))
-    axis, angle = safe.normalize(quaternion.logarithm(quat))
+    limit = jnp.max(take(model.jnt_range, joints), axis=1)
+    margin = take(model.jnt_margin, joints)
+    rotation = quaternion.logarithm(quat)
+    near = limit - lax.stop_gradient(safe.norm(rotation)) < margin
+    spare = jnp.asarray(np.eye(3)[:1, :, None], rotation.dtype)
+    axis, angle = safe.normalize(jnp.where(near[:, None], rotation, spare))
     velocity = take(data.qvel, dofs.reshape(-1)).reshape(n, 3, -1)
     places = np.zeros((n, 3, model.nv))
     places[np.arange(n)[:, None], np.arange(3), dofs] = 1
@@ -65,8 +70,8 @@ def ball_limit(model: Model, data: Data, joints: np.ndarray) -> tuple[Rows, Arra
     return _rows(
         model,
         DenseJacobian(J=J),
-        jnp.max(take(model.jnt_range, joints), axis=1) - angle[:, 0],
-        take(model.jnt_margin, joints),
+        jnp.where(near, limit - angle[:, 0], margin),
+        margin,
         -jnp.sum(axis * velocity, axis=1),
         take(model.dof_invweight0, dofs[:, 0]),
         take(model.jnt_solref, joints),

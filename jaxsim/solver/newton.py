@@ -6,8 +6,8 @@ the rows. One iteration factorises H, steps along `-H^-1 g` and searches that li
 
 A world is done when
  - it took a full step on which no row changed its zone: the cost was exactly quadratic and the minimum is found;
- - or its Newton decrement `g^T H^-1 g / 2` is below tolerance, or below the round-off of the cost: then the full step
-   is taken whatever the cost says, since a cost near its minimum cannot resolve it;
+ - or its Newton decrement `g^T H^-1 g / 2` is below tolerance, or in every kinematic tree below the round-off of the
+   cost: then the full step is taken whatever the cost says, since a cost near its minimum cannot resolve it;
  - or it has used up its iterations.
 """
 
@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.math.axis import sum_rows
+from jaxsim.math.axis import mask_product, sum_rows
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
@@ -28,11 +28,12 @@ from jaxsim.solver.assembly import Problem, cost, hessian, multiply, push
 from jaxsim.solver.linesearch import search, slope_function
 from jaxsim.solver.rows import Rows, RowValues, product, residuals
 from jaxsim.structure.rows import RowLayout
+from jaxsim.structure.sparsity import tree_mask
 
 __all__ = ["Limits", "Solution", "finish", "minimise", "start"]
 
 _SEARCH_RELATIVE = 1e-3
-"""A slope this small against that at the start ends a line search."""
+"""A slope this small against that at the start ends a line search, but for that of the last iteration."""
 
 _WIDE = 64
 """Worlds from which those that need more than one step are gathered: fewer are not worth the larger program."""
@@ -156,39 +157,63 @@ def _iterate(
     H = hessian(layout, problem, state.r)
     p = -linalg.solve_tree(layout.hessian, H, g)
     decrement = -0.5 * sum_rows(g * p)
-    round_off = float(jnp.finfo(p.dtype).eps) * cost(problem, smooth, state.x, state.inertial, state.r)
-    near = decrement <= jnp.maximum(limits.decrement, round_off)
+    near = (jnp.abs(decrement) <= limits.decrement) | _at_round_off(layout, problem, smooth, state, g, p)
     inertial_p, row_p = multiply(M, p), product(rows, p)
     enough = limits.slope * jnp.sqrt(sum_rows(p * p))
-    enough = jnp.maximum(enough, _SEARCH_RELATIVE * 2 * decrement)
+    last = state.iterations + 1 >= limits.iterations
+    enough = jnp.where(last, enough, jnp.maximum(enough, _SEARCH_RELATIVE * 2 * decrement))
     enough = jnp.where(near | state.done, jnp.inf, enough)
     slope = slope_function(rows, state.inertial - problem.force, inertial_p, p, state.r, row_p)
     t = search(slope, enough, limits.evaluations, p.shape[-1], p.dtype)
-    return _advance(rows, limits.iterations, state, t, (p, inertial_p, row_p), near)
+    step = _Step(t, (p, inertial_p, row_p), near, lost=jnp.isnan(decrement))
+    return _advance(rows, limits.iterations, state, step)
 
 
-def _advance(
-    rows: Rows,
-    limit: Array,
-    state: Solution,
-    t: Array,
-    direction: tuple[Array, Array, RowValues],
-    near: Array,
-) -> Solution:
-    """Takes a step `t` along a direction (p, M p, J p) and decides who is done."""
-    moved = jnp.where(state.done, 0, t)
+def _at_round_off(
+    layout: RowLayout, problem: Problem, smooth: Array, state: Solution, g: Array, p: Array
+) -> Array:
+    """Whether the decrement of every kinematic tree is below the rounding error of its part of the cost, `(W,)`.
+
+    By tree, because the rounding of a heavy one must not end the search of a light one. Its part of the cost is of the
+    size of its forces times its accelerations.
+    """
+    forces = jnp.abs(state.inertial) + jnp.abs(problem.force) + jnp.abs(state.push)
+    terms = jnp.stack([0.5 * g * p, forces * (jnp.abs(state.x) + jnp.abs(smooth))], axis=1)
+    found, size = jnp.unstack(mask_product(tree_mask(layout.inertia), terms), axis=1)
+    return jnp.all(jnp.abs(found) <= float(jnp.finfo(p.dtype).eps) * size, axis=0)
+
+
+class _Step(NamedTuple):
+    """A step of all worlds.
+
+    Attributes:
+      t: length, `(W,)`.
+      direction: p, M p and J p.
+      near: whether there is nothing left to gain, `(W,)`.
+      lost: whether the world is not a number any more, `(W,)`.
+    """
+
+    t: Array
+    direction: tuple[Array, Array, RowValues]
+    near: Array
+    lost: Array
+
+
+def _advance(rows: Rows, limit: Array, state: Solution, step: _Step) -> Solution:
+    """Takes a step and decides who is done."""
+    moved = jnp.where(state.done, 0, step.t)
     before = (state.x, state.inertial, state.r)
-    x, inertial, r = jax.tree.map(lambda a, b: a + moved * b, before, direction)
-    exact = (t == 1) & _same(rows, state.r, r)
+    x, inertial, r = jax.tree.map(lambda a, b: a + moved * b, before, step.direction)
+    exact = (step.t == 1) & _same(rows, state.r, r)
     iterations = state.iterations + ~state.done
-    converged = jnp.where(state.done, state.converged, near | exact)
+    converged = jnp.where(state.done, state.converged, (step.near | exact) & ~step.lost)
     return Solution(
         x=x,
         inertial=inertial,
         r=r,
         push=push(rows, r, x),
         iterations=iterations,
-        done=state.done | converged | (iterations >= limit),
+        done=state.done | converged | step.lost | (iterations >= limit),
         converged=converged,
     )
 

@@ -72,3 +72,12 @@ def test_imports_go_down(path: Path):
 def test_every_floor_exists():
     there = {p.stem for p in ROOT.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
     assert set(HEIGHT) == there - {"__init__"}
+
+
+@pytest.mark.parametrize("folder", ["math", "structure", "collision", "solver", "pipeline"])
+def test_matrix_products_say_their_precision(folder: str):
+    """The operator `@` runs at a device's default precision, 10 bits on some GPUs; host arrays are small enough."""
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            matmul = isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
+            assert not matmul, f"{path.relative_to(ROOT)}, line {node.lineno}: use math.dense_inverse.product"

@@ -37,3 +37,15 @@ def test_zero_vector_points_along_the_first_axis():
     unit, length = safe.normalize(jnp.zeros((3, 1)))
     np.testing.assert_array_equal(unit[:, 0], [1, 0, 0])
     np.testing.assert_array_equal(length, 0)
+
+
+@pytest.mark.parametrize("size", [1e-18, 1e-14, 1e-7, 1.0, 1e15])
+def test_norms_have_finite_second_derivatives_in_single_precision(size):
+    x = jnp.array([[size], [-0.5 * size], [0.0]], jnp.float32)
+    for function in (lambda x: safe.norm(x)[0], lambda x: safe.normalize(x)[0][0, 0]):
+        value = function(x)
+        assert np.isfinite(value)
+        H = np.asarray(jax.hessian(function)(x)).reshape(3, 3) * np.float64(size) ** 2
+        assert np.isfinite(H).all()
+        assert np.abs(H).max() < 1e2 * max(size, 1)
+    assert abs(float(safe.norm(x)[0]) / (size * np.sqrt(1.25)) - 1) < 1e-6

@@ -10,6 +10,7 @@ import pytest
 from jaxsim.solver import linalg
 from jaxsim.solver.adjoint import Optimum, evaluate, optimum
 from jaxsim.solver.assembly import Problem
+from jaxsim.solver.cone import cone_cost, cone_force
 from jaxsim.solver.jacobian import ContactJacobian, DenseJacobian, EdgeJacobian
 from jaxsim.solver.newton import Limits, finish, start
 from jaxsim.solver.pyramid import edges
@@ -169,3 +170,14 @@ def test_degenerate_cones_have_finite_derivatives():
     _, tangent = jax.jvp(solved, (problem,), (perturbation(problem, 1),))
     grad = jax.grad(lambda p: jnp.sum(solved(p).x ** 2))(problem)
     assert all(np.isfinite(x).all() for x in jax.tree.leaves((tangent, grad)))
+
+
+@pytest.mark.parametrize("slip", [0.0, 1e-30, 1e-14, 1e-7])
+@pytest.mark.parametrize("normal", [1.0, -1.0])
+def test_cones_have_finite_second_derivatives_where_nearly_nothing_slips(slip, normal):
+    rows = random_problem(0).rows.cones[0]
+    rows = jax.tree.map(lambda x: x.astype(jnp.float32), rows)
+    r = jnp.full((3, 4, 1), slip, jnp.float32).at[:, 0].set(normal)
+    for function in (cone_cost, cone_force):
+        second = jax.jacfwd(jax.jacrev(lambda r, f=function: jnp.sum(f(rows, r))))(r)
+        assert np.isfinite(second).all()

@@ -146,3 +146,53 @@ def test_float32_converges_with_tolerance_zero(name):
     assert int(out.warning[0]) == 0
     # 1e-4: float32 through a condition number of about 1e3
     np.testing.assert_allclose(out.qacc[:, 0], d.qacc, rtol=0, atol=1e-4 * np.abs(d.qacc).max())
+
+
+@pytest.mark.parametrize("name", ["pyramids", "elliptic cones"])
+def test_one_iteration_gets_as_far_as_the_c_engines(name):
+    """Models for learning are tuned to few iterations: the line search of the last one is exact."""
+    m, model = compiled(name)
+    model = model.replace(opt=model.opt.replace(iterations=jnp.asarray(1)))
+    short = mujoco.MjModel.from_xml_string(SCENES[name])
+    short.opt.iterations = 1
+    short.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
+    for d in states(m, (30, 33)):
+        theirs = mujoco.MjData(short)
+        theirs.qpos, theirs.qvel = d.qpos, d.qvel
+        theirs.qacc_warmstart = 0
+        mujoco.mj_forward(short, theirs)
+        assert theirs.solver_niter[0] == 1
+        ours = forward(model, given(model, d).replace(qacc_warmstart=jnp.zeros(m.nv)))
+        # 1e-9: the same step along the same direction
+        scale = np.abs(theirs.qacc).max()
+        np.testing.assert_allclose(ours.qacc, theirs.qacc, rtol=0, atol=1e-9 * scale)
+
+
+def test_what_is_not_a_number_is_reported():
+    m, model = compiled("small pyramids")
+    data = jax.jit(smooth)(model, given(model, states(m)[0]))
+    data = data.replace(qfrc_smooth=data.qfrc_smooth.at[0].set(jnp.nan))
+    out = jax.jit(lambda m, x: solve(m, make_constraint(m, x)))(worlds.expand(model), data)
+    assert int(out.warning[0]) & WarningBit.NOT_CONVERGED
+
+
+def test_a_heavy_tree_does_not_end_the_search_of_a_light_one():
+    """In float32 the rounding of ten thousand tons is more than all there is to gain for ten grams."""
+    body = """<body pos="{x} 0 {z}"><freejoint/><geom type="capsule" size=".1 .1" mass="{mass}" euler="60 0 0"/>
+      <body pos="0 0 .2"><joint axis="1 0 0" frictionloss="{mass}" range="-1 1"/><geom size=".05" mass="{mass}"/></body>
+      </body>"""
+    light, heavy = body.format(x=0, z=0.12, mass=0.01), body.format(x=5, z=0.12, mass=1e7)
+    found = []
+    for bodies in (light, light + heavy):
+        model = jaxsim.load_model(
+            f"<mujoco><worldbody><geom type='plane' size='9 9 1'/>{bodies}</worldbody></mujoco>"
+        )
+        with jax.enable_x64(False):
+            single = jax.tree.map(
+                lambda x: x.astype(np.float32) if jnp.issubdtype(x.dtype, jnp.floating) else x, model
+            )
+            data = make_data(single)
+            data = data.replace(qvel=data.qvel.at[:7].set(jnp.array([0.3, -0.2, -0.1, 0.5, 1, 2, -3.0])))
+            found.append(np.asarray(jax.jit(jaxsim.forward)(single, data).qacc[:7]))
+    # 1e-4: float32 through a condition number of about 1e3
+    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-4 * np.abs(found[0]).max())
