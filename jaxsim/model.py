@@ -157,7 +157,7 @@ class Model(Catalogue):
     geom_gap: Array = leaf("ngeom", "extra distance at which a contact is detected, m")
     geom_surfacevel: Array = leaf("ngeom 6", "velocity of the surface in the geom frame, m/s and rad/s")
     geom_adhesion: Array = leaf("ngeom", "adhesive force of contacts, N")
-    geom_fluid: Array = leaf("ngeom 12", "fluid interaction coefficients")
+    geom_fluid: Array = leaf("ngeom 12", "fluid interaction coefficients", optional=True)
     geom_user: Array = leaf("ngeom nuser_geom", "user data", inert=True)
     geom_rgba: Array = leaf("ngeom 4", "colour; rays pass what is not visible", dtype=np.float32)
 

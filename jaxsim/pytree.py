@@ -40,6 +40,7 @@ def leaf(
     default: Any = dataclasses.MISSING,
     inert: bool = False,
     single: bool = False,
+    optional: bool = False,
 ) -> Any:
     """Declares a traced field.
 
@@ -50,8 +51,10 @@ def leaf(
       default: value when the constructor gets none.
       inert: whether no computation of jaxsim's reads it; see `bare`.
       single: whether mjModel stores it in single precision, so that the compiler rounds it.
+      optional: whether programs leave out what it drives while it is all zero; see `Record.has`.
     """
-    return _declare("leaf", default, shape=shape, doc=doc, dtype=dtype, inert=inert, single=single)
+    kinds = {"inert": inert, "single": single, "optional": optional}
+    return _declare("leaf", default, shape=shape, doc=doc, dtype=dtype, **kinds)
 
 
 def static(shape: str = "", doc: str = "", *, dtype: Any = int, default: Any = dataclasses.MISSING) -> Any:
@@ -100,6 +103,7 @@ class Record:
 
     _leaf_names: ClassVar[tuple[str, ...]] = ()
     _inert_names: ClassVar[tuple[str, ...]] = ()
+    _optional_names: ClassVar[frozenset[str]] = frozenset()
     _statics: ClassVar[dict[str, dataclasses.Field[Any]]] = {}
     _labels: ClassVar[dict[str, dataclasses.Field[Any]]] = {}
 
@@ -111,6 +115,7 @@ class Record:
         kinds = {name: _kind(field) for name, field in fields.items()}
         cls._leaf_names = tuple(name for name, kind in kinds.items() if kind == "leaf")
         cls._inert_names = tuple(name for name in cls._leaf_names if fields[name].metadata.get("inert"))
+        cls._optional_names = frozenset(n for n in cls._leaf_names if fields[n].metadata.get("optional"))
         cls._statics = {name: fields[name] for name, kind in kinds.items() if kind == "static"}
         cls._labels = {name: fields[name] for name, kind in kinds.items() if kind == "label"}
         for name in cls._labels:
@@ -139,9 +144,24 @@ class Record:
         new.__dict__.update(self.__dict__)
         new.__dict__.update(fields)
         new.__dict__.update(self._settled(fields))
-        if self._statics.keys().isdisjoint(fields) and self._labels.keys().isdisjoint(fields):
+        unchanged = self._statics.keys().isdisjoint(fields) and self._labels.keys().isdisjoint(fields)
+        if self._optional_names:
+            before = set(self.static.fields[_PRESENT])
+            present = before.difference(fields) | _nonzero(self._optional_names.intersection(fields), fields)
+            unchanged &= present == before
+            if not unchanged:
+                new._make_key(present)
+        if unchanged:
             _keep_key(new, self._program_key())
         return new
+
+    def has(self, name: str) -> bool:
+        """Whether an optional leaf may be other than zero: code for it is needed.
+
+        False only if it was a concrete array of zeros when the record was made, or when the leaf was replaced. So what
+        is zero at first is given its value by `replace`, not by `jax.tree.map`.
+        """
+        return name in self.static.fields[_PRESENT]
 
     @property
     def static(self) -> Static:
@@ -153,11 +173,15 @@ class Record:
         try:
             return self._key
         except AttributeError:
-            values = self.__dict__
-            labels = Labels.of({name: getattr(self, name) for name in self._labels})
-            key = Static({name: values[name] for name in self._statics}), labels
-            _keep_key(self, key)
-            return key
+            return self._make_key(_nonzero(self._optional_names, self.__dict__))
+
+    def _make_key(self, present: Iterable[str]) -> tuple[Static, Labels]:
+        values = {name: self.__dict__[name] for name in self._statics}
+        if self._optional_names:
+            values[_PRESENT] = tuple(sorted(present))
+        key = Static(values), Labels.of({name: getattr(self, name) for name in self._labels})
+        _keep_key(self, key)
+        return key
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__
@@ -180,6 +204,22 @@ class Record:
     def leaf_fields(cls) -> tuple[dataclasses.Field[Any], ...]:
         """Dataclass fields that are traced, in flattening order."""
         return tuple(f for f in dataclasses.fields(cls) if f.name in cls._leaf_names)  # pyright: ignore
+
+
+_PRESENT = "_present"
+"""Static entry: the optional leaves that may be other than zero."""
+
+
+def _nonzero(names: Iterable[str], values: Mapping[str, Any]) -> set[str]:
+    """Those of the fields that are not known to be zero."""
+    return {name for name in names if not _is_zero(values[name])}
+
+
+def _is_zero(x: Any) -> bool:
+    """Whether x is known to be all zero: a number or an array of this host's, not traced."""
+    if isinstance(x, jax.Array) and (isinstance(x, Tracer) or not x.is_fully_addressable):
+        return False
+    return isinstance(x, (jax.Array, np.ndarray, np.generic, int, float)) and not np.any(np.asarray(x))
 
 
 _keep_key = Record._key.__set__  # pyright: ignore  # a frozen record refuses assignment
@@ -287,7 +327,7 @@ class _LabelAccess:
 
 def _register(cls: type[Record]) -> None:
     """Registers the class as a pytree: its leaves are children, the static part and labels are structure."""
-    leaves, labels = cls._leaf_names, tuple(cls._labels)
+    leaves, labels, statics = cls._leaf_names, tuple(cls._labels), tuple(cls._statics)
     keys = tuple(jax.tree_util.GetAttrKey(name) for name in leaves)
 
     def structure(x: Any) -> tuple[Static, Labels]:
@@ -307,7 +347,7 @@ def _register(cls: type[Record]) -> None:
         x = object.__new__(cls)
         children = tuple(children)
         x.__dict__.update(zip(leaves, children, strict=True))
-        x.__dict__.update(key[0].fields)
+        x.__dict__.update((name, key[0].fields[name]) for name in statics)
         if labels:
             traced = any(isinstance(child, Tracer) for child in children)
             x.__dict__.update(key[1].traced() if traced else key[1].fields)

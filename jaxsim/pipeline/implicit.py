@@ -18,13 +18,13 @@ from jaxsim.math.axis import concat, take
 from jaxsim.math.six import multiply6, solve6
 from jaxsim.model import Model
 from jaxsim.pipeline.coriolis import bias_slope, bias_slope_free
+from jaxsim.pipeline.fluid import fluid_slope, has_fluid
 from jaxsim.pipeline.integrate import advance
 from jaxsim.pipeline.smooth_vel import symmetric_slope
 from jaxsim.solver import linalg
 from jaxsim.solver.general import mul_general, solve_general
 from jaxsim.structure.free import FreeTrees, free_trees
 from jaxsim.structure.sparsity import TreeStructure, tree_structure
-from jaxsim.structure.trees import m_entries
 
 __all__ = ["FastSystem", "FullSystem", "fast_system", "full_system", "implicit", "implicitfast"]
 
@@ -77,19 +77,25 @@ def fast_system(model: Model, data: Data) -> FastSystem:
     h = model.opt.timestep
     layout = free_trees(model.static)
     slope = symmetric_slope(model, data)
-    rows, cols = m_entries(model.static)
-    simple = model.body_simple[model.dof_bodyid[rows]] > 0
-    outside = np.flatnonzero(simple & (rows != cols) & ~np.isin(rows, layout.dofs))
-    if len(outside):
-        kept = np.ones((len(rows), 1))
-        kept[outside] = 0
-        slope = slope * jnp.asarray(kept, slope.dtype)
-    entries = data.M - h * slope
-    rest = take(entries, layout.rest_entries)
+    sides: tuple[Array, ...] = (slope,)
+    if has_fluid(model):
+        lower, upper = fluid_slope(model, data)
+        sides = (slope + lower, slope + upper)
+        slope = slope + (lower + upper) / 2
+    kept = jnp.asarray(layout.has_slope[:, None], slope.dtype)
+    rest = take(data.M, layout.rest_entries) - h * kept * take(slope, layout.rest_entries)
     if not len(layout.bodies):
         return FastSystem(rest, jnp.zeros((0, 6, 6, 1), rest.dtype), layout)
-    free = take(entries, layout.places.reshape(-1)).reshape(*layout.places.shape, entries.shape[-1])
-    return FastSystem(rest, free + h * bias_slope_free(model, data), layout)
+    turning = bias_slope_free(model, data)
+    return FastSystem(rest, _free(layout, data.M) - h * (_free(layout, *sides) - turning), layout)
+
+
+def _free(layout: FreeTrees, *sides: Array) -> Array:
+    """The matrices (n, 6, 6, W) of the free trees from entries below the diagonal, and above it if they differ."""
+    upper = 0 if len(sides) == 1 else sides[0].shape[0]
+    places = layout.places + np.where(np.tri(6, dtype=bool), 0, upper)
+    entries = concat(sides)
+    return take(entries, places.reshape(-1)).reshape(*places.shape, entries.shape[-1])
 
 
 class FullSystem(NamedTuple):
@@ -113,6 +119,8 @@ def full_system(model: Model, data: Data) -> FullSystem:
     h = model.opt.timestep
     entries = data.M - h * symmetric_slope(model, data)
     lower, upper = bias_slope(model, data)
+    if has_fluid(model):
+        lower, upper = (x - y for x, y in zip((lower, upper), fluid_slope(model, data), strict=True))
     return FullSystem(entries + h * lower, entries + h * upper, tree_structure(model.dof_parentid))
 
 

@@ -1,4 +1,4 @@
-"""Passive forces: springs, dampers and gravity compensation of joints, bodies and tendons."""
+"""Passive forces: springs, dampers, gravity compensation and the medium."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from jaxsim.math import quaternion as quat
 from jaxsim.math import safe, spatial
 from jaxsim.math.axis import concat, mask_product, take
 from jaxsim.model import Model
+from jaxsim.pipeline.fluid import fluid_force, has_fluid
 from jaxsim.pipeline.inertia import added_by_actuators, root_offset
 from jaxsim.structure.trees import tree
 
@@ -36,7 +37,7 @@ def polynomial(linear: Array, poly: Array, x: Array) -> Array:
 
 
 def passive(model: Model, data: Data) -> Data:
-    """Computes qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_fluid (zero) and their sum qfrc_passive."""
+    """Computes qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_fluid and their sum qfrc_passive."""
     off = model.opt.disableflags
     zero = jnp.zeros((model.nv, 1), data.qvel.dtype)
     spring = damper = gravcomp = zero
@@ -48,9 +49,10 @@ def passive(model: Model, data: Data) -> Data:
         if not off & DisableBit.GRAVITY:
             gravcomp = _gravity_compensation(model, data)
     by_actuator = jnp.asarray(model.jnt_actgravcomp[model.dof_jntid].astype(bool)[:, None])
-    total = spring + damper + jnp.where(by_actuator, 0, gravcomp)
+    fluid = fluid_force(model, data) if has_fluid(model) else zero
+    total = spring + damper + fluid + jnp.where(by_actuator, 0, gravcomp)
     return data.replace(
-        qfrc_spring=spring, qfrc_damper=damper, qfrc_gravcomp=gravcomp, qfrc_fluid=zero, qfrc_passive=total
+        qfrc_spring=spring, qfrc_damper=damper, qfrc_gravcomp=gravcomp, qfrc_fluid=fluid, qfrc_passive=total
     )
 
 

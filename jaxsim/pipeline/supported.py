@@ -105,8 +105,6 @@ _OPTIONS: tuple[tuple[Callable[[Static], bool], Callable[[Static], str]], ...] =
 """(is it refused, what) by static options."""
 
 _VALUES: tuple[tuple[Callable[[Model], Any], str], ...] = (
-    (lambda m: m.opt.density, "option density: fluid forces"),
-    (lambda m: m.opt.viscosity, "option viscosity: fluid forces"),
     (lambda m: m.opt.noslip_iterations, "option noslip_iterations: the no-slip solver"),
     (lambda m: m.geom_surfacevel, "geom surfacevel: moving surfaces"),
     (lambda m: m.geom_adhesion, "geom adhesion"),

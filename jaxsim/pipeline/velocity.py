@@ -23,7 +23,7 @@ from jaxsim.pipeline.inertia import root_offset
 from jaxsim.pytree import Static
 from jaxsim.structure.trees import tree
 
-__all__ = ["apply_wrenches", "com_vel", "rne", "rne_postconstraint", "subtree_vel"]
+__all__ = ["apply_wrenches", "com_vel", "project", "rne", "rne_postconstraint", "subtree_vel"]
 
 
 @functools.lru_cache(maxsize=64)
@@ -70,7 +70,7 @@ def _wrenches_of_motion(data: Data, cacc: Array) -> Array:
 
 
 @stage
-def _project(cdof: Array, wrenches: Array, *, static: Static) -> Array:
+def project(cdof: Array, wrenches: Array, *, static: Static) -> Array:
     """Generalized force (nv, W) of wrenches on bodies about the centres of mass of their trees."""
     return spatial.dot(cdof, mask_product(tree(static).carried, wrenches))
 
@@ -81,14 +81,14 @@ def rne(model: Model, data: Data) -> Data:
         return data
     cacc = mask_product(tree(model.static).path, scale(data.qvel[:, None], data.cdof_dot)) + _gravity(model)
     wrenches = _wrenches_of_motion(data, cacc)
-    return data.replace(qfrc_bias=_project(data.cdof, wrenches, static=model.static))
+    return data.replace(qfrc_bias=project(data.cdof, wrenches, static=model.static))
 
 
 def apply_wrenches(model: Model, data: Data, force: Array, torque: Array, points: Array) -> Array:
     """Generalized force (nv, W) of forces and torques (nbody, 3, W) applied to bodies at points, world axes."""
     arm = root_offset(model, data, points, np.arange(model.nbody))
     wrenches = concat([torque + spatial.cross(arm, force), force], axis=1)
-    return _project(data.cdof, wrenches, static=model.static)
+    return project(data.cdof, wrenches, static=model.static)
 
 
 def rne_postconstraint(model: Model, data: Data, contact_wrenches: Array | None = None) -> Data:

@@ -107,6 +107,7 @@ class Block(NamedTuple):
 
     @property
     def size(self) -> int:
+        """Degrees of freedom in it."""
         return self.dofs[1] - self.dofs[0]
 
 

@@ -29,6 +29,7 @@ class FreeTrees(NamedTuple):
       places: among the entries of M, (n, 6, 6).
       rest: the other degrees of freedom.
       rest_entries: the entries of M between these, in the order of `structure`.
+      has_slope: of these, 0 off the diagonal for bodies that count as simple: their M is diagonal in the C engine.
       structure: of the rest of M.
     """
 
@@ -39,6 +40,7 @@ class FreeTrees(NamedTuple):
     places: np.ndarray
     rest: np.ndarray
     rest_entries: np.ndarray
+    has_slope: np.ndarray
     structure: TreeStructure
 
 
@@ -60,6 +62,8 @@ def free_trees(static: Static) -> FreeTrees:
     is_rest = ~np.isin(np.arange(static.nv), dofs)
     rest = np.flatnonzero(is_rest)
     number = np.cumsum(is_rest) - 1
+    rest_entries = np.flatnonzero(is_rest[whole.rows])
+    simple = (static.body_simple[static.dof_bodyid] > 0)[whole.rows] & (whole.rows != whole.cols)
     parents = [number[p] if p >= 0 else -1 for p in np.asarray(static.dof_parentid)[rest]]
     return FreeTrees(
         bodies=index_array(bodies),
@@ -68,6 +72,7 @@ def free_trees(static: Static) -> FreeTrees:
         dofs=index_array(dofs),
         places=index_array(places[dofs[:, :, None], dofs[:, None, :]]),
         rest=index_array(rest),
-        rest_entries=index_array(np.flatnonzero(is_rest[whole.rows])),
+        rest_entries=index_array(rest_entries),
+        has_slope=~simple[rest_entries],
         structure=tree_structure(parents),
     )

@@ -47,3 +47,7 @@ HOPPER = """
 def hopper(integrator="Euler", autoreset="enable"):
     """The hopper's XML."""
     return HOPPER.format(integrator=integrator, autoreset=autoreset)
+
+
+FLUID = (_HERE / "fluid.xml").read_text()
+"""Bodies in a dense medium with wind: both models of fluid forces, in trees, alone, and sliding."""

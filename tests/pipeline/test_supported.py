@@ -13,7 +13,6 @@ BODY = """<worldbody><site name="s0"/>
 @pytest.mark.parametrize(
     ("xml", "message"),
     [
-        ("<option density='1'/>", "density"),
         ("<option noslip_iterations='3'/>", "noslip"),
         ("<option solver='CG'/>", "solver CG"),
         (

@@ -243,3 +243,45 @@ def test_names_change_under_a_trace():
     f = jax.jit(lambda x: x.replace(names=tuple(n + "!" for n in x.names)))
     assert f(thing(names=("u", "v"))).names == ("u!", "v!")
     assert f(thing(names=("v", "u"))).names == ("v!", "u!")
+
+
+class Medium(Record):
+    """Leaves that programs leave out while they are zero."""
+
+    density: jax.Array = leaf("", "kg/m^3", optional=True)
+    viscosity: jax.Array = leaf("n", "Pa s", optional=True)
+    kind: int = static("", "of medium", default=0)
+
+
+def test_optional_leaves_are_part_of_the_program_while_they_are_zero():
+    calm = build(Medium, {"density": 0.0, "viscosity": [0.0, 0.0]})
+    assert not calm.has("density")
+    assert not calm.has("viscosity")
+    dense = calm.replace(density=1.2)
+    assert dense.has("density")
+    assert not dense.has("viscosity")
+    f, seen = traces(lambda x: x.density + (1 if x.has("density") else 0))
+    assert (
+        f(calm) == 0
+        and f(dense) == 2.2
+        and f(dense.replace(density=jnp.asarray(2.0))) == 3
+        and len(seen) == 2
+    )
+    assert not dense.replace(density=0).has("density")
+    assert dense.replace(kind=1).has("density")
+    assert pickle.loads(pickle.dumps(dense)).has("density")
+
+
+def test_optional_leaves_that_are_traced_may_be_anything():
+    calm = build(Medium, {"density": 0.0, "viscosity": [0.0, 0.0]})
+    inside = []
+
+    def f(x, y):
+        inside.append(
+            (x.has("density"), x.replace(kind=2).has("density"), x.replace(density=y).has("density"))
+        )
+        return x.replace(density=y)
+
+    assert jax.jit(f)(calm, 0.0).has("density")
+    assert jax.vmap(f, in_axes=(None, 0))(calm, jnp.zeros(3)).has("density")
+    assert inside == [(False, False, True)] * 2
