@@ -189,6 +189,7 @@ def _fields(document: Document, names: Names, tendons: list[Tendon]) -> dict[str
         "wrap_type": [wrap.type for wrap in wraps],
         "wrap_objid": [wrap.id for wrap in wraps],
         "wrap_prm": [wrap.prm for wrap in wraps],
+        "wrap_sideid": [int(wrap.prm) if wrap.type in _GEOMS else -1 for wrap in wraps],
     }
     fields = {name: column(name, rows) for name, rows in fields.items()}
     fields["tendon_user"] = user_column(document, "tendon", [t.element for t in tendons], take("user"))

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsim.data import Data
-from jaxsim.enums import PREFIXES
+from jaxsim.enums import PREFIXES, WrapType
 from jaxsim.model import Model, from_fields
 from jaxsim.options import Option, Statistic
 from jaxsim.pipeline.make_data import make_data
@@ -38,6 +38,9 @@ def put_model(mj_model: Any, nconmax: int = -1, njmax: int = -1) -> Model:
             fields[name] = nconmax
         elif name == "njmax":
             fields[name] = njmax
+        elif name == "wrap_sideid":
+            wraps_geom = np.isin(mj_model.wrap_type, (WrapType.SPHERE, WrapType.CYLINDER))
+            fields[name] = np.where(wraps_geom, np.round(mj_model.wrap_prm), -1).astype(np.int32)
         else:
             value = getattr(mj_model, name)
             fields[name] = np.array(value) if isinstance(value, np.ndarray) else value

@@ -13,18 +13,20 @@ import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
-from jaxsim.enums import JointType, TrnType
+from jaxsim.enums import JointType
 from jaxsim.math import spatial
 from jaxsim.math.axis import add_rows, concat, mask_product, take
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import scale
 from jaxsim.model import Model
+from jaxsim.pipeline.added import added_by_actuators
+from jaxsim.pipeline.tendon.armature import tendon_armature
 from jaxsim.pytree import Static
 from jaxsim.solver import linalg
 from jaxsim.structure.sparsity import tree_structure
 from jaxsim.structure.trees import m_entries, tree
 
-__all__ = ["added_by_actuators", "com_pos", "crb", "joint_inertia", "root_offset", "tendon_inertia"]
+__all__ = ["com_pos", "crb", "joint_inertia", "root_offset"]
 
 _MIN_MASS = 1e-15
 """Subtrees lighter than this (kg) have their centre of mass at the body's own."""
@@ -104,7 +106,7 @@ def crb(model: Model, data: Data) -> Data:
         return data
     entries = joint_inertia(model, data)
     if model.ntendon:
-        entries = entries + tendon_inertia(model, data)
+        entries = entries + tendon_armature(model, data)
     return data.replace(M=entries)
 
 
@@ -118,14 +120,6 @@ def joint_inertia(model: Model, data: Data) -> Array:
     return _entries(data.cdof, momentum, armature, static=model.static)
 
 
-def tendon_inertia(model: Model, data: Data) -> Array:
-    """What the armature of tendons adds to the entries (nM, W) of M."""
-    rows, cols = m_entries(model.static)
-    added = model.tendon_armature + added_by_actuators(model, model.actuator_armature, to_tendons=True)
-    columns = jnp.moveaxis(data.work.ten_J, 1, 0)
-    return jnp.sum(take(columns, rows) * take(columns, cols) * added, axis=1)
-
-
 @stage
 def _momenta(composite: Array, cdof: Array, *, static: Static) -> Array:
     """Momentum (nv, 6, W) of what each dof carries when it moves at unit speed."""
@@ -137,34 +131,3 @@ def _entries(cdof: Array, momentum: Array, armature: Array, *, static: Static) -
     rows, cols = m_entries(static)
     entries = linalg.dot_tree(tree_structure(static.dof_parentid), cdof, momentum)
     return entries + add_rows(armature, np.flatnonzero(rows == cols), len(rows))
-
-
-@functools.lru_cache(maxsize=64)
-def _receivers(static: Static, to_tendons: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(actuator, dof or tendon) pairs: which actuator adds its damping and armature to what."""
-    pairs = []
-    for i in range(static.nactuator):
-        kind, target = static.actuator_trntype[i], int(static.actuator_trnid[i, 0])
-        if to_tendons and kind == TrnType.TENDON:
-            chosen, receivers = static.tendon_actuatorid[target], [target]
-        elif not to_tendons and kind in (TrnType.JOINT, TrnType.JOINTINPARENT):
-            first = int(static.jnt_dofadr[target])
-            chosen = static.jnt_actuatorid[target]
-            receivers = list(range(first, first + JointType(static.jnt_type[target]).nv))
-        else:
-            continue
-        if chosen == i or chosen < -1:
-            pairs += [(i, r) for r in receivers]
-    table = np.array(pairs, int).reshape(-1, 2)
-    return table[:, 0], table[:, 1]
-
-
-def added_by_actuators(model: Model, values: Array, to_tendons: bool = False) -> Array:
-    """What actuators add to their dofs or tendons: `values` (nactuator, ..., W) times gear squared, summed."""
-    actuators, receivers = _receivers(model.static, to_tendons)
-    n = model.ntendon if to_tendons else model.nv
-    if not len(actuators):
-        return jnp.zeros((n, *values.shape[1:-1], 1), values.dtype)
-    gear = take(model.actuator_gear[:, 0], model.actuator_outadr[actuators])
-    gear = gear.reshape(len(actuators), *(1,) * (values.ndim - 2), -1)
-    return add_rows(take(values, actuators) * gear * gear, receivers, n)

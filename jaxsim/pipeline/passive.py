@@ -14,8 +14,10 @@ from jaxsim.math import quaternion as quat
 from jaxsim.math import safe, spatial
 from jaxsim.math.axis import concat, mask_product, take
 from jaxsim.model import Model
+from jaxsim.pipeline.added import added_by_actuators
 from jaxsim.pipeline.fluid import fluid_force, has_fluid
-from jaxsim.pipeline.inertia import added_by_actuators, root_offset
+from jaxsim.pipeline.inertia import root_offset
+from jaxsim.pipeline.tendon import tendon_forces_to_dofs
 from jaxsim.structure.trees import tree
 
 __all__ = ["damping_slope", "passive", "polynomial", "spring_stretch", "tendon_damping_slope"]
@@ -132,16 +134,13 @@ def tendon_stretch(model: Model, data: Data) -> Array:
     return jnp.maximum(data.ten_length - upper, 0) + jnp.minimum(data.ten_length - lower, 0)
 
 
-def _pull(data: Data, force: Array) -> Array:
-    """Generalized force (nv, W) of tendon forces (ntendon, W)."""
-    return jnp.sum(data.work.ten_J * force[:, None], axis=0)
-
-
 def _tendon_springs(model: Model, data: Data) -> Any:
     if not model.ntendon:
         return 0
     x = tendon_stretch(model, data)
-    return _pull(data, -x * polynomial(model.tendon_stiffness, model.tendon_stiffnesspoly, x))
+    return tendon_forces_to_dofs(
+        model, data, -x * polynomial(model.tendon_stiffness, model.tendon_stiffnesspoly, x)
+    )
 
 
 def _tendon_dampers(model: Model, data: Data) -> Any:
@@ -149,7 +148,7 @@ def _tendon_dampers(model: Model, data: Data) -> Any:
         return 0
     linear, poly = tendon_damping_coefficients(model)
     v = data.ten_velocity
-    return _pull(data, -v * polynomial(linear, poly, jnp.abs(v)))
+    return tendon_forces_to_dofs(model, data, -v * polynomial(linear, poly, jnp.abs(v)))
 
 
 def tendon_damping_coefficients(model: Model) -> tuple[Array, Array]:

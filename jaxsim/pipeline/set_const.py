@@ -25,14 +25,17 @@ from jaxsim.math.vector import cross, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import blank, initial_state
 from jaxsim.pipeline.bounds import dof_lengths, geom_bounds
-from jaxsim.pipeline.inertia import com_pos, joint_inertia, root_offset, tendon_inertia
+from jaxsim.pipeline.inertia import com_pos, joint_inertia, root_offset
 from jaxsim.pipeline.kinematics import kinematics
 from jaxsim.pipeline.supported import check_constants
-from jaxsim.pipeline.transmission import tendon, transmission
+from jaxsim.pipeline.tendon import tendon, tendon_armature
+from jaxsim.pipeline.transmission import transmission
 from jaxsim.pipeline.work import Work
 from jaxsim.pytree import Static
+from jaxsim.solver.tendon_jacobian import tendon_jacobian
 from jaxsim.structure.sparsity import places_of, tree_structure
-from jaxsim.structure.trees import m_entries, moment_entries, tree
+from jaxsim.structure.transmissions import moment_entries
+from jaxsim.structure.trees import m_entries, tree
 
 __all__ = ["native_constants", "set_const"]
 
@@ -186,7 +189,7 @@ def _weights(model: Model, data: Data) -> dict[str, Array]:
     M = joint_inertia(model, data)
     fields = {"dof_M0": take(M, diagonal)}
     if model.ntendon:
-        M = M + tendon_inertia(model, data)
+        M = M + tendon_armature(model, data)
     rates = _rates(model, data)
     width = worlds.width_of((M, rates, data.cdof))
     trees = _trees(model.static)
@@ -248,7 +251,7 @@ def _rates(model: Model, data: Data) -> Array:
     """Rates (nv, ntendon + nout, W) at which tendons and actuators lengthen with each degree of freedom."""
     rates = [jnp.zeros((0, model.nv, 1), data.qpos.dtype)]
     if model.ntendon:
-        rates.append(data.work.ten_J)
+        rates.append(tendon_jacobian(model, data, np.arange(model.ntendon)))
     if model.nout:
         rows, cols = moment_entries(model.static)
         moment = add_rows(data.work.actuator_moment, rows * model.nv + cols, model.nout * model.nv)

@@ -17,10 +17,11 @@ from jaxsim.math.axis import add_rows, take
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import force_slope
 from jaxsim.pipeline.passive import damping_slope, tendon_damping_slope
+from jaxsim.pipeline.tendon import tendon_products
 from jaxsim.pytree import Static
-from jaxsim.solver import linalg
 from jaxsim.structure.sparsity import places_of, tree_structure
-from jaxsim.structure.trees import m_entries, moment_entries
+from jaxsim.structure.transmissions import moment_entries
+from jaxsim.structure.trees import m_entries
 
 __all__ = ["symmetric_slope"]
 
@@ -36,9 +37,7 @@ def _dampers(model: Model, data: Data) -> Array:
         return jnp.zeros((len(rows), 1), data.qvel.dtype)
     slope = -add_rows(damping_slope(model, data), np.flatnonzero(rows == cols), len(rows))
     if model.ntendon:
-        columns = jnp.moveaxis(data.work.ten_J, 1, 0)
-        damped = columns * -tendon_damping_slope(model, data)
-        slope = slope + linalg.dot_tree(tree_structure(model.dof_parentid), columns, damped)
+        slope = slope - tendon_products(model, data, tendon_damping_slope(model, data))
     return slope
 
 

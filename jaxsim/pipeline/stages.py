@@ -23,7 +23,8 @@ from jaxsim.pipeline.inertia import com_pos, crb
 from jaxsim.pipeline.kinematics import camlight, kinematics
 from jaxsim.pipeline.passive import passive
 from jaxsim.pipeline.sensors.run import sensor_acc, sensor_pos, sensor_vel
-from jaxsim.pipeline.transmission import tendon, transmission, transmission_velocity
+from jaxsim.pipeline.tendon import tendon, tendon_bias
+from jaxsim.pipeline.transmission import transmission, transmission_velocity
 from jaxsim.pipeline.velocity import com_vel, rne
 from jaxsim.pipeline.work import Work
 from jaxsim.solver.constraint import make_constraint
@@ -46,8 +47,8 @@ State = dict[str, Array]
 
 Stage = Callable[[Model, Data], Data]
 
-POSITION: tuple[Stage, ...] = (kinematics, com_pos, camlight, tendon, crb, transmission, collision)
-VELOCITY: tuple[Stage, ...] = (transmission_velocity, com_vel, passive, rne)
+POSITION: tuple[Stage, ...] = (kinematics, com_pos, camlight, tendon, crb, collision, transmission)
+VELOCITY: tuple[Stage, ...] = (transmission_velocity, com_vel, passive, rne, tendon_bias)
 DYNAMICS: tuple[Stage, ...] = (fwd_actuation, fwd_acceleration, make_constraint, solve)
 
 

@@ -20,12 +20,12 @@ from jaxsim.enums import (
     SensorType,
     SolverType,
     TrnType,
-    WrapType,
 )
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import BIASES, DYNAMICS, GAINS
 from jaxsim.pipeline.integrators import INTEGRATORS
 from jaxsim.pipeline.sensors.table import SENSORS
+from jaxsim.pipeline.transmission import TRANSMISSIONS
 from jaxsim.pytree import Static
 from jaxsim.results import UnsupportedError
 from jaxsim.structure.slots import unsupported_pairs
@@ -34,7 +34,6 @@ __all__ = ["check_constants", "check_supported"]
 
 _EQUALITIES = (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON)
 _SOLVERS = (SolverType.NEWTON,)
-_TRANSMISSIONS = (TrnType.JOINT, TrnType.JOINTINPARENT, TrnType.TENDON)
 _FLAGS = (EnableBit.SLEEP, EnableBit.DIAGEXACT, EnableBit.IPC)
 
 
@@ -42,18 +41,12 @@ def _not_in(values: np.ndarray, known: Iterable[int]) -> np.ndarray:
     return ~np.isin(values, [int(k) for k in known])
 
 
-def _spatial_tendons(m: Model) -> np.ndarray:
-    other = np.flatnonzero(m.wrap_type != WrapType.JOINT)
-    return np.isin(np.arange(m.ntendon), np.searchsorted(m.tendon_adr, other, side="right") - 1)
-
-
 _Rule = tuple[ObjType, Callable[[Model], np.ndarray], Callable[[Model, int], str]]
 
 _LENGTHS: tuple[_Rule, ...] = (
-    (ObjType.TENDON, _spatial_tendons, lambda m, i: "spatial path"),
     (
         ObjType.ACTUATOR,
-        lambda m: _not_in(m.actuator_trntype, _TRANSMISSIONS),
+        lambda m: _not_in(m.actuator_trntype, TRANSMISSIONS),
         lambda m, i: f"transmission {TrnType(m.actuator_trntype[i]).name.lower()}",
     ),
 )

@@ -14,7 +14,7 @@ __all__ = ["Work"]
 class Work(Record):
     """Intermediate results of one forward pass, native layout (worlds `W` on the last axis)."""
 
-    ten_J: Array | None = leaf("ntendon nv", "tendon Jacobian", default=None)
+    ten_J: Array | None = leaf("nJten", "tendon Jacobian: entries of tendons.tendon_entries", default=None)
     actuator_moment: Array | None = leaf(
         "nJmom", "moment arms: entries of trees.moment_entries", default=None
     )

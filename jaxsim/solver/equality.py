@@ -21,6 +21,7 @@ from jaxsim.model import Model
 from jaxsim.solver.impedance import Impedance, impedance, regularisation
 from jaxsim.solver.jacobian import DenseJacobian
 from jaxsim.solver.rows import Rows
+from jaxsim.solver.tendon_jacobian import tendon_jacobian
 from jaxsim.structure.trees import tree
 
 __all__ = ["connect", "joint_equality", "tendon_equality", "weld"]
@@ -100,7 +101,7 @@ def tendon_equality(model: Model, data: Data, ids: np.ndarray) -> tuple[Rows, Ar
     """A polynomial relation between two tendon lengths, or one length at a constant."""
     tendons = np.stack([model.eq_obj1id[ids], np.maximum(model.eq_obj2id[ids], 0)])
     position = [take(data.ten_length, t) - take(model.tendon_length0, t) for t in tendons]
-    J = [take(data.work.ten_J, t) for t in tendons]
+    J = [tendon_jacobian(model, data, t) for t in tendons]
     inertia = [take(model.tendon_invweight0, t) for t in tendons]
     return _relation(model, data, ids, position, J, inertia)
 

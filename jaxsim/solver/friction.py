@@ -12,6 +12,7 @@ from jaxsim.model import Model
 from jaxsim.solver.impedance import impedance, regularisation
 from jaxsim.solver.jacobian import DenseJacobian, DofJacobian, Jacobian
 from jaxsim.solver.rows import Rows
+from jaxsim.solver.tendon_jacobian import tendon_jacobian
 
 __all__ = ["dof_friction", "tendon_friction"]
 
@@ -33,7 +34,7 @@ def tendon_friction(model: Model, data: Data, tendons: np.ndarray) -> tuple[Rows
     """Rows of tendons, and which are in use: those whose loss is positive."""
     return _rows(
         model,
-        DenseJacobian(J=take(data.work.ten_J, tendons)),
+        DenseJacobian(J=tendon_jacobian(model, data, tendons)),
         take(data.ten_velocity, tendons),
         take(model.tendon_frictionloss, tendons),
         take(model.tendon_invweight0, tendons),

@@ -16,6 +16,7 @@ from jaxsim.model import Model
 from jaxsim.solver.impedance import impedance, regularisation
 from jaxsim.solver.jacobian import DenseJacobian, DofJacobian, Jacobian
 from jaxsim.solver.rows import Rows
+from jaxsim.solver.tendon_jacobian import tendon_jacobian
 
 __all__ = ["ball_limit", "joint_limit", "tendon_limit"]
 
@@ -41,7 +42,7 @@ def tendon_limit(model: Model, data: Data, tendons: np.ndarray) -> tuple[Rows, A
     sign = jnp.asarray(np.tile([1.0, -1.0], len(tendons))[:, None], data.qvel.dtype)
     return _rows(
         model,
-        DenseJacobian(J=sign[:, None] * _both(take(data.work.ten_J, tendons))),
+        DenseJacobian(J=sign[:, None] * _both(tendon_jacobian(model, data, tendons))),
         _to_both_ends(take(data.ten_length, tendons), take(model.tendon_range, tendons)),
         _both(take(model.tendon_margin, tendons)),
         sign * _both(take(data.ten_velocity, tendons)),

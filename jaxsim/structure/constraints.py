@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsim.enums import DisableBit, EqType, JointType, ObjType, WrapType
+from jaxsim.enums import DisableBit, EqType, JointType, ObjType
 from jaxsim.pytree import Static, index_array
+from jaxsim.structure.tendons import tendon_entries
 from jaxsim.structure.trees import tree
 
 __all__ = ["CLASSES", "ClassRows", "ConstraintClass", "class_rows"]
@@ -68,14 +69,8 @@ def _joint_dofs(m: Static, joint: int) -> frozenset[int]:
 
 def _tendon_dofs(m: Static, tendon: int) -> frozenset[int]:
     """The dofs that may change a tendon's length."""
-    dofs: frozenset[int] = frozenset()
-    for w in range(m.tendon_adr[tendon], m.tendon_adr[tendon] + m.tendon_num[tendon]):
-        kind, target = m.wrap_type[w], int(m.wrap_objid[w])
-        if kind == WrapType.JOINT:
-            dofs |= {int(m.jnt_dofadr[target])}
-        elif kind != WrapType.PULLEY:
-            dofs |= _moving(m, int((m.site_bodyid if kind == WrapType.SITE else m.geom_bodyid)[target]))
-    return dofs
+    rows, cols = tendon_entries(m)
+    return frozenset(cols[rows == tendon].tolist())
 
 
 def _limited(*kinds: JointType) -> Callable[[Static], np.ndarray]:

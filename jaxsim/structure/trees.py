@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsim.enums import JointType, TrnType, WrapType
+from jaxsim.enums import JointType
 from jaxsim.model import Model
 from jaxsim.pytree import Static
 from jaxsim.structure.sparsity import tree_structure
@@ -19,11 +19,8 @@ from jaxsim.structure.sparsity import tree_structure
 __all__ = [
     "Entries",
     "Tree",
-    "actuated_dofs",
     "m_entries",
     "m_entry_count",
-    "moment_entries",
-    "tendon_entries",
     "tree",
 ]
 
@@ -86,36 +83,3 @@ def m_entries(static: Static) -> tuple[np.ndarray, np.ndarray]:
 def m_entry_count(model: Model) -> int:
     """Number of entries of M."""
     return tree_structure(model.dof_parentid).size
-
-
-@functools.lru_cache(maxsize=64)
-def tendon_entries(static: Static) -> Entries:
-    """For fixed tendons: (wrap object, dof) of every term of their lengths."""
-    wraps = [w for w in range(static.nwrap) if static.wrap_type[w] == WrapType.JOINT]
-    dofs = [static.jnt_dofadr[static.wrap_objid[w]] for w in wraps]
-    return Entries(np.array(wraps, np.int32), np.array(dofs, np.int32))
-
-
-@functools.lru_cache(maxsize=64)
-def moment_entries(static: Static) -> Entries:
-    """(force output, dof) of the entries of `Work.actuator_moment`."""
-    rows: list[int] = []
-    cols: list[int] = []
-    for i in range(static.nactuator):
-        dofs = actuated_dofs(static, i)
-        rows += [int(static.actuator_outadr[i])] * len(dofs)
-        cols += dofs
-    return Entries(np.array(rows, np.int32), np.array(cols, np.int32))
-
-
-def actuated_dofs(static: Static, actuator: int) -> list[int]:
-    """Degrees of freedom on which an actuator acts, in the order of its moment entries."""
-    kind, target = static.actuator_trntype[actuator], int(static.actuator_trnid[actuator, 0])
-    if kind in (TrnType.JOINT, TrnType.JOINTINPARENT):
-        first = int(static.jnt_dofadr[target])
-        return list(range(first, first + JointType(static.jnt_type[target]).nv))
-    if kind == TrnType.TENDON:
-        first, count = static.tendon_adr[target], static.tendon_num[target]
-        wraps, dofs = tendon_entries(static)
-        return sorted({int(d) for w, d in zip(wraps, dofs, strict=True) if first <= w < first + count})
-    return []

@@ -12,7 +12,8 @@ from jaxsim.pipeline.blank import blank, initial_state
 from jaxsim.pipeline.inertia import com_pos, crb
 from jaxsim.pipeline.kinematics import camlight, kinematics
 from jaxsim.pipeline.passive import passive
-from jaxsim.pipeline.transmission import tendon, transmission, transmission_velocity
+from jaxsim.pipeline.tendon import tendon, tendon_bias
+from jaxsim.pipeline.transmission import transmission, transmission_velocity
 from jaxsim.pipeline.velocity import com_vel, rne
 from jaxsim.pipeline.work import Work
 
@@ -27,6 +28,7 @@ STAGES = (
     transmission_velocity,
     passive,
     rne,
+    tendon_bias,
     fwd_actuation,
     fwd_acceleration,
 )

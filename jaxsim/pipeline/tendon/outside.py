@@ -1,0 +1,101 @@
+"""The path around a circle: a tangent, an arc, a tangent (computation chapter, "Spatial tendons").
+
+There are two such paths, clockwise and counterclockwise. The shorter counts, or that on the side of a given point.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsim.math import safe
+from jaxsim.math.constants import MINVAL
+from jaxsim.pipeline.tendon.plane import Point, cross, crosses, dot, either, turn, unit
+
+__all__ = ["Arc", "around"]
+
+_NO_ARC = 1e-9
+"""A turn back by less than this, rad, is the rounding error of two equal points, not a full turn."""
+
+
+class Arc(NamedTuple):
+    """Part of a path on a circle.
+
+    Attributes:
+      touches: whether there is one (n, W); without, the rest means nothing.
+      start: where it begins.
+      end: where it ends.
+      length: m.
+      ahead: direction of the path at the start.
+      onward: direction of the path at the end.
+    """
+
+    touches: Array
+    start: Point
+    end: Point
+    length: Array
+    ahead: Point
+    onward: Point
+
+
+def around(first: Point, last: Point, radius: Array, side: Point | None) -> Arc:
+    """Path from `first` to `last` around a circle about the origin.
+
+    Args:
+      first: m.
+      last: m.
+      radius: (n, W), m.
+      side: direction in which the path should pass; None: the short way, if the circle is in the way at all.
+    """
+    possible = _in_the_way(first, last, radius, side)
+    one = jnp.ones_like(radius)
+    radius = jnp.where(possible, radius, 1)
+    first = either(possible, first, Point(2 * one, 0 * one))
+    last = either(possible, last, Point(-2 * one, one))
+    clockwise = _tangents(first, last, radius, 1)
+    counter = _tangents(first, last, radius, -1)
+    good = [
+        jnp.where(crosses(first, a, last, b, MINVAL), -1e4, _merit(a, b, side))
+        for a, b in (clockwise, counter)
+    ]
+    chosen = good[0] > good[1]
+    start, end = (either(chosen, a, b) for a, b in zip(clockwise, counter, strict=True))
+    sense = jnp.where(chosen, 1, -1).astype(radius.dtype)
+    angle = jnp.arctan2(-cross(start, end) * sense, dot(start, end))
+    angle = jnp.where(angle < -_NO_ARC, angle + 2 * np.pi, angle)
+    ahead, onward = (turn(p) * (-sense / radius) for p in (start, end))
+    touches = possible & ~crosses(first, start, last, end, MINVAL)
+    return Arc(touches, start, end, radius * angle, ahead, onward)
+
+
+def _in_the_way(first: Point, last: Point, radius: Array, side: Point | None) -> Array:
+    """Whether both ends are outside, and the straight segment meets the circle or passes it on the wrong side."""
+    step = last - first
+    length = dot(step, step)
+    outside = (dot(first, first) >= radius**2) & (dot(last, last) >= radius**2)
+    apart = (radius >= MINVAL) & (length >= MINVAL)
+    along = jnp.clip(safe.divide(-dot(step, first), length), 0, 1)
+    nearest = first + step * along
+    meets = dot(nearest, nearest) <= radius**2
+    if side is not None:
+        meets = meets | (dot(side, nearest) < 0)
+    return outside & apart & meets
+
+
+def _tangents(first: Point, last: Point, radius: Array, sense: int) -> tuple[Point, Point]:
+    """Where tangents from both points touch, for a path that turns clockwise (1) or counterclockwise (-1)."""
+    found = []
+    for point, way in ((first, -sense), (last, sense)):
+        square = dot(point, point)
+        reach = safe.sqrt(square - radius**2)
+        found.append((point * radius + turn(point) * (way * reach)) * (radius / square))
+    return found[0], found[1]
+
+
+def _merit(a: Point, b: Point, side: Point | None) -> Array:
+    if side is not None:
+        return dot(unit(a + b), side)
+    return -dot(a - b, a - b)

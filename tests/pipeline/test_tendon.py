@@ -1,0 +1,104 @@
+"""Spatial tendons: against the C engine, their Jacobians against differences, and where a path begins to wrap."""
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+from jaxsim import worlds
+from jaxsim.solver.tendon_jacobian import tendon_jacobian
+from tests.pipeline.oracle import error, load, native_stages, put_state
+
+TOLERANCE = 1e-9
+FIELDS = (
+    "ten_length", "ten_velocity", "actuator_length", "actuator_velocity", "actuator_force", "qfrc_spring",
+    "qfrc_damper", "qfrc_bias", "qfrc_actuator", "qacc_smooth",
+)  # fmt: skip
+
+PATHS = {
+    "straight": """
+      <spatial name="a" armature="0.3" stiffness="20 3" springlength="0.4 0.6" damping="0.3 0.1">
+        <site site="w0"/><site site="s1"/><site site="s2"/><site site="s3"/></spatial>
+      <spatial name="b" armature="0.1" range="0.1 0.5"><site site="w1"/><site site="s3"/></spatial>""",
+    "pulley": """
+      <spatial name="a" armature="0.2" stiffness="30"><site site="w0"/><site site="s1"/><pulley divisor="2"/>
+        <site site="s2"/><site site="w1"/><site site="s3"/><pulley divisor="3"/><site site="s1"/><site site="s3"/>
+      </spatial>""",
+    "sphere": """
+      <spatial name="a" stiffness="20"><site site="w0"/><geom geom="ball"/><site site="s3"/></spatial>
+      <spatial name="b"><site site="w0"/><geom geom="ball" sidesite="side"/><site site="s3"/><site site="s1"/></spatial>
+      <spatial name="c"><site site="w1"/><geom geom="ball" sidesite="within"/><site site="s3"/></spatial>""",
+    "cylinder": """
+      <spatial name="a" stiffness="20"><site site="w0"/><geom geom="roll"/><site site="s3"/></spatial>
+      <spatial name="b"><site site="w0"/><geom geom="roll" sidesite="aside"/><site site="s3"/></spatial>
+      <spatial name="c"><site site="w0"/><geom geom="roll" sidesite="core"/><site site="s3"/><pulley divisor="2"/>
+        <site site="s1"/><geom geom="roll"/><site site="s3"/><geom geom="ball" sidesite="side"/><site site="w1"/>
+      </spatial>""",
+}
+
+
+def scene(paths, actuators="", more="", option=""):
+    return f"""<mujoco><compiler autolimits="true"/><option {option}><flag contact="disable"/></option>
+    <worldbody>
+      <site name="w0" pos="-0.5 0.1 0.4"/><site name="w1" pos="0.1 -0.4 0.3"/>
+      <body pos="0 0 0.2"><joint name="j0" axis="0 1 0.1"/><joint name="j0b" type="slide" axis="1 0 0" damping="1"/>
+        <geom name="ball" size="0.1" pos="0.02 0.01 0.1" mass="1"/>
+        <site name="s1" pos="0.1 0.15 0.1"/><site name="side" pos="0 0.1 0.3"/><site name="within" pos="0.03 0 0.12"/>
+        <body pos="0.3 0 0"><joint name="j1" type="ball"/>
+          <geom name="roll" type="cylinder" size="0.08 0.2" euler="80 10 0" pos="0.05 0 0.05" mass="0.5"/>
+          <site name="s2" pos="0.05 -0.1 0.1"/><site name="aside" pos="0.05 0 -0.4"/><site name="core" pos="0.05 0 0.04"/>
+          <body pos="0.25 0 0"><joint name="j2" axis="0 1 0"/><geom size="0.03" mass="0.2"/>
+            <site name="s3" pos="0.1 0.02 0"/></body></body></body>
+      <body pos="2 0 0"><freejoint/><geom size="0.1"/><site name="f" pos="0.1 0.1 0"/></body>
+    </worldbody><tendon>{paths}</tendon><actuator>{actuators}</actuator>{more}</mujoco>"""
+
+
+def states(m, n=40, seed=0, spread=0.7):
+    rng = np.random.default_rng(seed)
+    for k in range(n):
+        d = mujoco.MjData(m)
+        q = d.qpos.copy()
+        mujoco.mj_integratePos(m, q, spread * (k > 0) * rng.standard_normal(m.nv), 1.0)
+        d.qpos[:] = q
+        d.qvel[:] = rng.standard_normal(m.nv)
+        d.ctrl[:] = rng.uniform(-1, 1, m.nu)
+        d.act[:] = rng.uniform(size=m.na)
+        yield d
+
+
+def native(model, data):
+    data = native_stages(model, data)
+    return data.replace(work=None), tendon_jacobian(model, data, np.arange(model.ntendon))
+
+
+observed = jax.jit(jax.vmap(worlds.lift(native), in_axes=(None, 0)))
+
+
+def stack(many):
+    return jax.tree.map(lambda *x: jnp.stack(x), *many)
+
+
+def touching(m, d):
+    """How many segments of all paths touch a geom."""
+    return int(np.sum(d.wrap_obj.reshape(-1)[: int(d.ten_wrapnum.sum())] >= 0)) // 2
+
+
+@pytest.mark.parametrize("kind", PATHS)
+def test_equals_the_c_engine(kind):
+    """Lengths, Jacobians, and all forces that follow from them, at poses with and without contact of path and geom."""
+    m, model = load(
+        scene(PATHS[kind], '<motor tendon="a" gear="2"/><muscle tendon="a" lengthrange="0.2 1"/>')
+    )
+    found = list(states(m))
+    ours, J = observed(model, stack([put_state(model, d) for d in found]))
+    counts = set()
+    for k, d in enumerate(found):
+        mujoco.mj_forward(m, d)
+        counts.add(touching(m, d))
+        theirs = np.zeros((m.ntendon, m.nv))
+        mujoco.mju_sparse2dense(theirs, d.ten_J, m.ten_J_rownnz, m.ten_J_rowadr, m.ten_J_colind)
+        errors = {name: error(getattr(ours, name)[k], getattr(d, name)) for name in FIELDS}
+        errors["ten_J"] = error(J[k], theirs)
+        assert max(errors.values()) < TOLERANCE, (k, {n: e for n, e in errors.items() if e >= TOLERANCE})
+    assert len(counts) > 1 or kind in ("straight", "pulley")
