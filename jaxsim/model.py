@@ -318,7 +318,7 @@ class Model(Catalogue):
     wrap_type: np.ndarray = static("nwrap", "enums.WrapType")
     wrap_objid: np.ndarray = static("nwrap", "joint, site or geom")
     wrap_prm: Array = leaf("nwrap", "joint coefficient, pulley divisor, or side site")
-    wrap_sideid: Ints = static("side site of a geom; -1: none")
+    wrap_sideid: np.ndarray = static("nwrap", "side site of a geom; -1: none")
 
     # actuators
     actuator_trntype: np.ndarray = static("nactuator", "enums.TrnType")

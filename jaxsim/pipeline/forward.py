@@ -27,7 +27,8 @@ from jaxsim.pipeline.stages import (
     sensors,
 )
 from jaxsim.pipeline.supported import check_supported
-from jaxsim.pipeline.transmission import tendon, transmission
+from jaxsim.pipeline.tendon import tendon
+from jaxsim.pipeline.transmission import transmission
 from jaxsim.pipeline.watch import Outcome, guard_state, guard_step, harmless
 from jaxsim.pipeline.work import Work
 from jaxsim.structure.trees import m_entries

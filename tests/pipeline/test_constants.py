@@ -173,10 +173,10 @@ def test_model_without_motion():
 
 
 def test_refuses_what_it_cannot_compute():
-    sites = "<site name='a'/><body><freejoint/><geom size='.1'/><site name='b'/></body>"
-    path = "<tendon><spatial name='t'><site site='a'/><site site='b'/></spatial></tendon>"
-    model = jaxsim.load_model(f"<mujoco><worldbody>{sites}</worldbody>{path}</mujoco>")
-    with pytest.raises(jaxsim.UnsupportedError, match="tendon 't': spatial"):
+    body = "<body name='b'><freejoint/><geom size='.1'/></body>"
+    actuator = "<actuator><adhesion name='t' body='b' ctrlrange='0 1'/></actuator>"
+    model = jaxsim.load_model(f"<mujoco><worldbody>{body}</worldbody>{actuator}</mujoco>")
+    with pytest.raises(jaxsim.UnsupportedError, match="actuator 't': transmission body"):
         jaxsim.set_const(model)
 
 

@@ -6,7 +6,9 @@ import mujoco
 import numpy as np
 import pytest
 
+import jaxsim
 from jaxsim import worlds
+from jaxsim.interop.mujoco import put_model
 from jaxsim.solver.tendon_jacobian import tendon_jacobian
 from tests.pipeline.oracle import error, load, native_stages, put_state
 
@@ -47,7 +49,8 @@ def scene(paths, actuators="", more="", option=""):
         <site name="s1" pos="0.1 0.15 0.1"/><site name="side" pos="0 0.1 0.3"/><site name="within" pos="0.03 0 0.12"/>
         <body pos="0.3 0 0"><joint name="j1" type="ball"/>
           <geom name="roll" type="cylinder" size="0.08 0.2" euler="80 10 0" pos="0.05 0 0.05" mass="0.5"/>
-          <site name="s2" pos="0.05 -0.1 0.1"/><site name="aside" pos="0.05 0 -0.4"/><site name="core" pos="0.05 0 0.04"/>
+          <site name="s2" pos="0.05 -0.1 0.1"/>
+          <site name="aside" pos="0.05 0 -0.4"/><site name="core" pos="0.05 0 0.04"/>
           <body pos="0.25 0 0"><joint name="j2" axis="0 1 0"/><geom size="0.03" mass="0.2"/>
             <site name="s3" pos="0.1 0.02 0"/></body></body></body>
       <body pos="2 0 0"><freejoint/><geom size="0.1"/><site name="f" pos="0.1 0.1 0"/></body>
@@ -102,3 +105,42 @@ def test_equals_the_c_engine(kind):
         errors["ten_J"] = error(J[k], theirs)
         assert max(errors.values()) < TOLERANCE, (k, {n: e for n, e in errors.items() if e >= TOLERANCE})
     assert len(counts) > 1 or kind in ("straight", "pulley")
+
+
+def test_constants_follow_parameters():
+    """set_const recomputes lengths at qpos0, inverse inertias of tendons, and what a unit force of a muscle does."""
+    muscles = "".join(f'<muscle tendon="{t}" lengthrange="0.2 1"/>' for t in "abc")
+    m = mujoco.MjModel.from_xml_string(scene(PATHS["cylinder"], muscles))
+    m.site_pos[:] += 0.03
+    m.geom_size[:] *= 1.1
+    m.body_mass[:] *= 2
+    after = jax.jit(jaxsim.set_const)(put_model(m))
+    mujoco.mj_setConst(m, mujoco.MjData(m))
+    for name in ("tendon_length0", "tendon_invweight0", "actuator_length0", "actuator_acc0"):
+        assert error(getattr(after, name), getattr(m, name)) < TOLERANCE, name
+
+
+CONSTRAINED = """
+  <spatial name="a" range="0.3 0.9" margin="0.1" frictionloss="0.3" actuatorfrcrange="-1 1">
+    <site site="w0"/><geom geom="ball"/><site site="s3"/></spatial>
+  <spatial name="b" range="0.2 0.7"><site site="w1"/><site site="s3"/></spatial>
+  <fixed name="c"><joint joint="j0" coef="0.4"/></fixed>"""
+
+
+def test_constraints_of_tendons():
+    """Limits, friction loss, equalities, and a limit of the force that actuators share."""
+    more = (
+        "<equality><tendon tendon1='b' tendon2='c' polycoef='0 0.5 0.1 0 0'/><tendon tendon1='a'/></equality>"
+    )
+    motors = (
+        '<motor tendon="a" gear="2"/><position tendon="a" kp="9"/><motor tendon="b" forcerange="-0.2 0.1"/>'
+    )
+    m, model = load(scene(CONSTRAINED, motors, more))
+    found = list(states(m, n=8, spread=0.3))
+    step = jax.jit(jax.vmap(jaxsim.step, in_axes=(None, 0)))
+    ours = step(model, stack([put_state(model, d) for d in found]))
+    for k, d in enumerate(found):
+        mujoco.mj_forward(m, d)
+        assert d.nefc >= 3
+        for name in ("qacc", "actuator_force", "qfrc_constraint"):
+            assert error(getattr(ours, name)[k], getattr(d, name)) < 1e-6, (k, name)  # through the solver
