@@ -19,6 +19,7 @@ class WarningBit(enum.IntFlag):
     BAD_QACC = 1 << 3
     BAD_CTRL = 1 << 4
     NOT_CONVERGED = 1 << 5
+    PAIR_OVERFLOW = 1 << 6
 
 
 class _Meaning(NamedTuple):
@@ -30,6 +31,10 @@ _MEANINGS = {
     WarningBit.CONTACT_OVERFLOW: _Meaning(
         "more contacts were active than the buffer holds; the deepest were kept",
         "load the model with a larger nconmax",
+    ),
+    WarningBit.PAIR_OVERFLOW: _Meaning(
+        "more pairs of geoms were near each other than the broad phase keeps; the nearest were collided",
+        "see the budgets with `jaxsim info`, and raise them",
     ),
     WarningBit.BAD_QPOS: _Meaning(
         "qpos was not finite or above 1e10; the world was reset, or left as it was if autoreset is off",

@@ -1,266 +1,214 @@
-"""Geom poses -> contact buffer: broad phase, colliders, selection, parameters."""
+"""Geom poses -> contact buffer: pairs by kind, broad phase, collider, slots, `Contact`. Native layout."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
+from jaxsim.collision.broad import bounds, pairs_in_reach
 from jaxsim.collision.frame import make_frame
-from jaxsim.collision.parameters import Parameters, pair_parameters
-from jaxsim.collision.points import Shape
-from jaxsim.collision.select import pick_active
+from jaxsim.collision.parameters import contact_parameters, geom_reach, named_reach
+from jaxsim.collision.points import Points, Shape
+from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.data import Contact, Data
-from jaxsim.enums import GeomType
-from jaxsim.math.axis import concat, stack, take
+from jaxsim.math.axis import concat, stack
+from jaxsim.math.gather import constant_rows, rows_by_world, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.results import WarningBit
-from jaxsim.structure.colliders import Collider
-from jaxsim.structure.pairs import Candidates
-from jaxsim.structure.slots import Batch, ContactGroup, SlotLayout, slot_layout
+from jaxsim.structure.slots import ContactGroup, Kind, SlotLayout, slot_layout
 
 __all__ = ["collision"]
 
+_FAR = 1e10
+"""Distance of a slot that holds no point, m."""
+
+Index = np.ndarray | Array
+
 
 class _Found(NamedTuple):
-    """Candidate points of a batch or of a group.
+    """Candidate points of a kind, those of a pair next to each other.
 
     Attributes:
       numbers: distance, point, normal and, if the collider has one, the wish for the first tangent, (n, 7 or 10, W).
-      valid: which points there are, (n, W); None: all.
-      pair: of which pair of geoms each is, (n,) static or (n, W).
+      excess: distance beyond that of detection, m, infinite where the collider proposes no point, (n, W).
+      pair: which pair of the layout each is of, (n,) or (n, W).
     """
 
     numbers: Array
-    valid: Array | None
-    pair: np.ndarray | Array
-
-    @property
-    def dist(self) -> Array:
-        """Distances (n, W)."""
-        return self.numbers[:, 0]
-
-
-class _Slots(NamedTuple):
-    """Filled slots of a group, their parameters, and which of them are detected, (n, W)."""
-
-    found: _Found
-    parameters: Parameters
-    detected: Array
+    excess: Array
+    pair: Index
 
 
 def collision(model: Model, data: Data) -> Data:
-    """Fills `data.contact` and `data.ncon`; native layout.
+    """Fills `data.contact` and `data.ncon`.
 
     Reads geom_xpos, geom_xmat. A slot not in use has geoms -1, a distance above `includemargin` and harmless values
-    elsewhere. `efc_address` is left at -1 for the solver. Contacts that find no slot set
-    `WarningBit.CONTACT_OVERFLOW`. Discrete choices (features, picked pairs and points) carry no derivative.
+    elsewhere. `efc_address` is left at -1 for the solver. Pairs and contacts that find no place set
+    `WarningBit.PAIR_OVERFLOW` and `WarningBit.CONTACT_OVERFLOW`. Discrete choices (features, picked pairs and points)
+    carry no derivative.
     """
     layout = slot_layout(model)
     if layout.count == 0:
         return data.replace(ncon=jnp.zeros_like(data.ncon))
-    pairs = layout.pairs
-    parameters = pair_parameters(model, pairs)
-    reach = parameters.margin + parameters.gap
-
-    overflow = jnp.zeros(1, bool)
+    reach = geom_reach(model)
+    geoms = _tabulate(data.geom_xpos, data.geom_xmat, model.geom_size, reach)
+    around = bounds(model, data, reach) if any(kind.budget is not None for kind in layout.kinds) else None
+    warning = data.warning
     found = []
-    for batch in layout.batches:
-        points, dropped = _collide(model, data, pairs, batch, reach)
+    for kind in layout.kinds:
+        points, dropped = _collide(model, data, kind, geoms, around)
         found.append(points)
-        overflow = overflow | dropped
+        warning = warning | jnp.where(dropped, int(WarningBit.PAIR_OVERFLOW), 0).astype(warning.dtype)
     slots = []
     for group in layout.groups:
-        points, group_overflow = _fill(group, found, parameters, reach)
-        slots.append(points)
-        overflow = overflow | group_overflow
-    contact = _contact(layout, slots)
-    ncon = sum(jnp.sum(s.detected, axis=0, dtype=data.ncon.dtype) for s in slots)
-    warning = data.warning | jnp.where(overflow, int(WarningBit.CONTACT_OVERFLOW), 0).astype(
-        data.warning.dtype
-    )
+        contact, dropped = _fill(model, layout, group, found)
+        slots.append(contact)
+        warning = warning | jnp.where(dropped, int(WarningBit.CONTACT_OVERFLOW), 0).astype(warning.dtype)
+    contact = Contact(**{name: concat([s[name] for s in slots]) for name in slots[0]})
+    ncon = jnp.sum(contact.geom[:, 0] >= 0, axis=0, dtype=data.ncon.dtype)
     return data.replace(contact=contact, ncon=ncon, warning=warning)
 
 
-def _collide(model: Model, data: Data, pairs: Candidates, batch: Batch, reach: Array) -> tuple[_Found, Array]:
-    """All points of a batch, flattened pair by pair, and whether the broad phase dropped pairs."""
-    npoint = batch.collider.points
-    if batch.budget is None:
-        first, second = (_pose(model, data, geoms[batch.pairs]) for geoms in (pairs.geom1, pairs.geom2))
-        near = take(reach, batch.pairs)
-        owner: np.ndarray | Array = np.repeat(batch.pairs, npoint)
-        picked, dropped = None, jnp.zeros(1, bool)
-    else:
-        rows, picked, dropped = _broad(model, data, pairs, batch, reach)
-        owner = jnp.asarray(batch.pairs, jnp.int32)[rows]
-        first, second = (
-            _picked_pose(model, data, jnp.asarray(g, jnp.int32)[owner]) for g in (pairs.geom1, pairs.geom2)
-        )
-        near = _at(reach, owner)
-        owner = jnp.repeat(owner, npoint, axis=0)
+class _Geoms(NamedTuple):
+    """Geoms as colliders see them, n of them.
 
-    numbers, valid = _points(first, second, near, picked, collider=batch.collider)
-    return _Found(numbers, valid, owner), dropped
+    Attributes:
+      pose: centre, then axes by rows, in the world frame (n, 12, W).
+      size: sizes, then what the geom adds to the distance of detection, m (n, 4, 1 or W).
+    """
+
+    pose: Array
+    size: Array
+
+    def at(self, rows: Index) -> _Geoms:
+        """Some of them, by a constant index or by world."""
+        return _Geoms(rows_of(self.pose, rows), rows_of(self.size, rows))
+
+    def shape(self, start: int, stop: int) -> Shape:
+        """Consecutive ones by components."""
+        pose, size = self.pose[start:stop], self.size[start:stop]
+        axes = Frame.split(pose[:, 3:].reshape(-1, 3, 3, pose.shape[-1]))
+        return Shape(Vec.split(pose), axes, Vec.split(size))
+
+
+@stage
+def _tabulate(xpos: Array, xmat: Array, size: Array, reach: Array) -> _Geoms:
+    """All geoms of the model."""
+    pose = concat([xpos, xmat.reshape(xmat.shape[0], 9, -1)], axis=1)
+    return _Geoms(pose, concat([size, reach[:, None]], axis=1))
+
+
+def _collide(
+    model: Model, data: Data, kind: Kind, geoms: _Geoms, around: Array | None
+) -> tuple[_Found, Array]:
+    """All candidate points of a kind, and whether the broad phase dropped pairs; `around` are the geoms' bounds."""
+    pairs = kind.pairs
+    geom1, geom2, explicit, pair = pairs.geom1, pairs.geom2, pairs.explicit, kind.rows
+    picked, dropped = None, jnp.zeros(1, bool)
+    if around is not None and kind.budget is not None:
+        rows, picked, dropped = pairs_in_reach(model, data, kind, around)
+        geom1, geom2, explicit, pair = (constant_rows(x, rows) for x in (geom1, geom2, explicit, pair))
+    both = geoms.at(np.concatenate([geom1, geom2]) if picked is None else jnp.concatenate([geom1, geom2]))
+    named = named_reach(model, explicit)
+    numbers, excess = _points(both, named, picked, collider=kind.collider.function)
+    points = kind.collider.points
+    owner = np.repeat(pair, points) if picked is None else jnp.repeat(pair, points, axis=0)
+    return _Found(numbers, excess, owner), dropped
 
 
 @stage
 def _points(
-    first: _Pose, second: _Pose, reach: Array, picked: Array | None, *, collider: Collider
-) -> tuple[Array, Array | None]:
-    """A collider's points, pair by pair: their numbers, and which of them there are."""
-    points = collider.function(first.shape(), second.shape(), reach)
+    both: _Geoms, named: tuple[Index, Array] | None, picked: Array | None, *, collider: Callable[..., Points]
+) -> tuple[Array, Array]:
+    """A collider's points, pair by pair: their numbers and excess, see `_Found`.
+
+    Args:
+      both: first geoms of the pairs, then second ones.
+      named: which pairs are named and their distance of detection, m, see `named_reach`.
+      picked: which pairs there are, (npair, W); None: all.
+      collider: collides them.
+    """
+    n = len(both.pose) // 2
+    reach = both.size[:n, 3] + both.size[n:, 3]
+    if named is not None:
+        reach = jnp.where(named[0], named[1], reach)
+    points = collider(both.shape(0, n), both.shape(n, 2 * n), reach)
     tangent = () if points.tangent is None else points.tangent
     numbers = stack([points.dist, *points.pos, *points.normal, *tangent])
-    valid = points.valid
-    if picked is not None:
-        valid = picked[:, None] if valid is None else valid & picked[:, None]
-    if valid is not None:
-        valid = jnp.broadcast_to(valid, points.dist.shape).reshape(-1, points.dist.shape[-1])
-    return numbers.reshape(-1, *numbers.shape[-2:]), valid
-
-
-class _Pose(NamedTuple):
-    """Geoms of pairs: centres (n, 3, W), axes (n, 3, 3, W) and sizes (n, 3, W)."""
-
-    pos: Array
-    mat: Array
-    size: Array
-
-    def shape(self) -> Shape:
-        """By components."""
-        return Shape(Vec.split(self.pos), Frame.split(self.mat), Vec.split(self.size))
-
-
-def _pose(model: Model, data: Data, geoms: np.ndarray) -> _Pose:
-    """Of geoms known at compile."""
-    return _Pose(*(take(x, geoms) for x in (data.geom_xpos, data.geom_xmat, model.geom_size)))
-
-
-def _picked_pose(model: Model, data: Data, geoms: Array) -> _Pose:
-    """Of geoms that differ between worlds, (n, W)."""
-    table = jnp.concatenate([data.geom_xpos, data.geom_xmat.reshape(len(model.geom_type), 9, -1)], axis=1)
-    table = _at(table, geoms)
-    mat = table[:, 3:].reshape(len(geoms), 3, 3, -1)
-    return _Pose(table[:, :3], mat, _at(model.geom_size, geoms))
-
-
-def _at(table: Array, rows: Array) -> Array:
-    """Rows of a table (n, ..., 1 or W), chosen by world: `rows` (k, W)."""
-    if table.shape[-1] == 1:
-        return jnp.moveaxis(table[..., 0][rows], 1, -1)
-    rows = rows.reshape(rows.shape[0], *[1] * (table.ndim - 2), rows.shape[-1])
-    return jnp.take_along_axis(table, rows, axis=0)
-
-
-def _broad(
-    model: Model, data: Data, pairs: Candidates, batch: Batch, reach: Array
-) -> tuple[Array, Array, Array]:
-    """Pairs whose bounding spheres are in reach, the nearest if they are more than the budget; see `pick_active`."""
-    g1, g2 = pairs.geom1[batch.pairs], pairs.geom2[batch.pairs]
-    offset = Vec.split(take(data.geom_xpos, g2)) - Vec.split(take(data.geom_xpos, g1))
-    radius2 = take(model.geom_rbound, g2)
-    if model.geom_type[g1[0]] == GeomType.PLANE:
-        apart = offset.dot(Frame.split(take(data.geom_xmat, g1)).z) - radius2
-    else:
-        apart = jnp.sqrt(lax.stop_gradient(offset.dot(offset))) - take(model.geom_rbound, g1) - radius2
-    apart = lax.stop_gradient(apart - take(reach, batch.pairs))
-    return pick_active(apart, apart <= 0, slots=batch.budget or 0)
+    excess = points.dist - reach[:, None]
+    for valid in (points.valid, None if picked is None else picked[:, None]):
+        if valid is not None:
+            excess = jnp.where(valid, excess, jnp.inf)
+    return numbers.reshape(-1, *numbers.shape[-2:]), excess.reshape(-1, excess.shape[-1])
 
 
 def _fill(
-    group: ContactGroup, found: list[_Found], parameters: Parameters, reach: Array
-) -> tuple[_Slots, Array]:
-    """The slots of a group, and whether contacts found no slot."""
-    points = _join([_slice(found[batch], first, last) for batch, first, last in group.sources])
-    if group.pair is not None:
-        own = parameters.at(group.pair)
-        return _Slots(points, own, _detected(points, own)), jnp.zeros(1, bool)
-
-    fixed = isinstance(points.pair, np.ndarray)
-    limit, margin = (
-        take(a, points.pair) if isinstance(points.pair, np.ndarray) else _at(a, points.pair)
-        for a in (reach, parameters.margin)
+    model: Model, layout: SlotLayout, group: ContactGroup, found: list[_Found]
+) -> tuple[dict[str, Array], Array]:
+    """Fields of the contacts in the slots of a group, and whether contacts found no slot."""
+    parts = []
+    for source in group.sources:
+        points = found[source.kind]
+        whole = source.start == 0 and source.stop == len(points.numbers)
+        if not whole:
+            points = _Found(*(x[source.start : source.stop] for x in points))
+        if source.mixed:
+            own = _entries(layout.pairs.dim, points.pair) == group.dim
+            points = points._replace(excess=jnp.where(own, points.excess, jnp.inf))
+        parts.append(points)
+    points, dropped = _join(parts), jnp.zeros(1, bool)
+    if group.selected:
+        rows, filled, dropped = pick_least(points.excess, slots=group.count)
+        pair = jnp.asarray(points.pair)[rows] if points.pair.ndim == 1 else rows_by_world(points.pair, rows)
+        points = _Found(rows_by_world(points.numbers, rows), jnp.where(filled, -1.0, jnp.inf), pair)
+    geom1, geom2, explicit = (
+        constant_rows(x, points.pair) if group.selected else x[points.pair]
+        for x in (layout.pairs.geom1, layout.pairs.geom2, layout.pairs.explicit)
     )
-    active = points.dist <= limit
-    if points.valid is not None:
-        active = active & points.valid
-    rows, filled, overflow = pick_active(points.dist - margin, active, slots=group.count)
-    pair = jnp.asarray(points.pair, jnp.int32)
-    pair = pair[rows] if fixed else jnp.take_along_axis(pair, rows, axis=0)
-    chosen = _Found(jnp.take_along_axis(points.numbers, rows[:, None], axis=0), filled, pair)
-    own = parameters.pick(pair)
-    return _Slots(chosen, own, _detected(chosen, own)), overflow
+    contact = contact_parameters(model, geom1, geom2, explicit)
+    geoms = [jnp.asarray(g if g.ndim == 2 else g[:, None], int) for g in (geom1, geom2)]
+    contact |= _placed(points.numbers, points.excess, contact["includemargin"], geoms)
+    contact["dim"] = jnp.full((group.count, 1), group.dim, geoms[0].dtype)
+    return contact, dropped
 
 
-def _detected(points: _Found, own: Parameters) -> Array:
-    near = points.dist <= own.margin + own.gap
-    return near if points.valid is None else near & points.valid
-
-
-def _slice(points: _Found, first: int, last: int) -> _Found:
-    if first == 0 and last == points.numbers.shape[0]:
-        return points
-    valid = None if points.valid is None else points.valid[first:last]
-    return _Found(points.numbers[first:last], valid, points.pair[first:last])
+def _entries(table: np.ndarray, index: Index) -> Array:
+    """Entries of a constant table, (n, 1 or W)."""
+    return (
+        jnp.asarray(table[index])[:, None] if isinstance(index, np.ndarray) else constant_rows(table, index)
+    )
 
 
 def _join(parts: list[_Found]) -> _Found:
-    """Concatenates; what some parts lack is filled in: no wish for a tangent, valid."""
+    """Concatenates; a wish for a tangent that some parts lack is zero."""
     if len(parts) == 1:
         return parts[0]
     most = max(p.numbers.shape[1] for p in parts)
     numbers = concat([jnp.pad(p.numbers, ((0, 0), (0, most - p.numbers.shape[1]), (0, 0))) for p in parts])
-    valid = None
-    if any(p.valid is not None for p in parts):
-        valid = concat([jnp.ones_like(p.dist, bool) if p.valid is None else p.valid for p in parts])
-    owners = [p.pair for p in parts]
-    if all(isinstance(o, np.ndarray) for o in owners):
-        pair: np.ndarray | Array = np.concatenate([np.asarray(o) for o in owners])
+    if all(isinstance(p.pair, np.ndarray) for p in parts):
+        pair: Index = np.concatenate([p.pair for p in parts])
     else:
-        pair = concat([jnp.asarray(o[:, None] if o.ndim == 1 else o, jnp.int32) for o in owners])
-    return _Found(numbers, valid, pair)
-
-
-def _contact(layout: SlotLayout, slots: list[_Slots]) -> Contact:
-    """The contact buffer from the groups' slots."""
-    found = _join([s.found._replace(valid=s.detected) for s in slots])
-    own = Parameters(concat([s.parameters.table for s in slots]))
-    detected = found.valid
-    assert detected is not None
-    # a candidate out of reach keeps its distance, one that no collider proposed gets a large one
-    far = jnp.maximum(found.dist, own.margin + jnp.abs(own.gap) + 1.0)
-    dist = jnp.where(detected, found.dist, far)
-
-    pairs = layout.pairs
-    geoms = [concat([_geom(g, s.found.pair) for s in slots]) for g in (pairs.geom1, pairs.geom2)]
-    geom = jnp.where(detected[:, None], jnp.stack(geoms, axis=1), -1)
-    dims = np.concatenate([np.full(group.count, group.dim) for group in layout.groups])
-    return Contact(
-        dist=dist,
-        pos=found.numbers[:, 1:4],
-        frame=_frames(found.numbers),
-        includemargin=own.margin,
-        friction=own.friction,
-        solref=own.solref,
-        solreffriction=own.solreffriction,
-        solimp=own.solimp,
-        dim=jnp.asarray(dims, geom.dtype)[:, None],
-        geom=geom,
-        efc_address=jnp.full_like(geom[:, 0], -1),
-    )
+        pair = concat([jnp.asarray(p.pair if p.pair.ndim == 2 else p.pair[:, None]) for p in parts])
+    return _Found(numbers, concat([p.excess for p in parts]), pair)
 
 
 @stage
-def _frames(numbers: Array) -> Array:
-    return make_frame(numbers[:, 4:7], numbers[:, 7:] if numbers.shape[1] > 7 else None)
-
-
-def _geom(geoms: np.ndarray, pair: np.ndarray | Array) -> Array:
-    """The geom of each slot, (n, 1 or W)."""
-    if isinstance(pair, np.ndarray):
-        return jnp.asarray(geoms[pair][:, None], int)
-    return jnp.asarray(geoms, int)[pair]
+def _placed(numbers: Array, excess: Array, margin: Array, geoms: list[Array]) -> dict[str, Array]:
+    """Fields of contacts that follow from points; a point beyond detection keeps its distance."""
+    used = excess <= 0
+    geom = jnp.where(used[:, None], jnp.stack(geoms, axis=1), -1)
+    # what is not detected makes no force, even if margin and gap are negative
+    away = jnp.where(jnp.isinf(excess), _FAR, jnp.maximum(numbers[:, 0], margin + 1.0))
+    return {
+        "dist": jnp.where(used, numbers[:, 0], away),
+        "pos": numbers[:, 1:4],
+        "frame": make_frame(numbers[:, 4:7], numbers[:, 7:] if numbers.shape[1] > 7 else None),
+        "geom": geom,
+        "efc_address": jnp.full_like(geom[:, 0], -1),
+    }

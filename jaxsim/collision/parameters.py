@@ -1,158 +1,161 @@
-"""Contact parameters of geom pairs: how two geoms' numbers become one contact's."""
+"""Contact parameters: how two geoms' numbers, or a named pair's, become one contact's. Native layout.
+
+Source: computation chapter, contact parameters, in the sense of release 3.17: margins and gaps of two geoms add.
+Pairs are known at compile time, indices (n,), or chosen by world, (n, W).
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from jaxsim.enums import EnableBit
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import concat
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.gather import constant_rows, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
-from jaxsim.structure.pairs import Candidates
 
-__all__ = ["MINIMUM_FRICTION", "Parameters", "pair_parameters"]
+__all__ = ["MINIMUM_FRICTION", "contact_parameters", "geom_reach", "named_reach"]
 
 MINIMUM_FRICTION = 1e-5
 """Smallest friction coefficient of a contact (mjMINMU); keeps friction cones from degenerating."""
 
+Index = np.ndarray | Array
 
-class Parameters(NamedTuple):
-    """Numbers of contacts, native layout; the leading axis is candidate pairs or slots.
+_FIELDS = {
+    "includemargin": slice(0, 1),
+    "friction": slice(1, 6),
+    "solref": slice(6, 8),
+    "solreffriction": slice(8, 10),
+    "solimp": slice(10, 15),
+}
+"""Where the fields of a contact stand among its numbers."""
 
-    Attributes:
-      table: all numbers of each, (n, 16, W).
+
+def geom_reach(model: Model) -> Array:
+    """What each geom adds to the distance at which a contact is detected, m (ngeom, 1 or W)."""
+    margin = 0.5 * model.opt.o_margin if _overridden(model) else model.geom_margin
+    return margin + model.geom_gap
+
+
+def named_reach(model: Model, explicit: Index) -> tuple[Index, Array] | None:
+    """Which pairs the model names (n, 1 or W), and the distance at which their contacts are detected, m (n, 1 or W).
+
+    None: there are none. Other pairs have the sum of their geoms' `geom_reach`.
     """
+    if not model.npair or (isinstance(explicit, np.ndarray) and not (explicit >= 0).any()):
+        return None
+    margin = model.opt.o_margin if _overridden(model) else model.pair_margin
+    return _named(explicit), rows_of(margin + model.pair_gap, explicit * (explicit >= 0))
 
-    table: Array
 
-    @property
-    def margin(self) -> Array:
-        """`includemargin`, the distance below which a contact makes a force, m (n, W)."""
-        return self.table[:, 0]
+def contact_parameters(model: Model, geom1: Index, geom2: Index, explicit: Index) -> dict[str, Array]:
+    """Fields of `Contact` that pairs decide, (n, ..., 1 or W).
 
-    @property
-    def gap(self) -> Array:
-        """Further distance at which a contact is still detected, m (n, W)."""
-        return self.table[:, 1]
+    Args:
+      model: the model.
+      geom1: first geoms.
+      geom2: second geoms.
+      explicit: row of the model's `pair_*` fields; -1: the pair has none.
+    """
+    geoms = _geom_numbers(
+        model.geom_margin, model.geom_friction, model.geom_solref, model.geom_solimp, model.geom_solmix
+    )
+    both = (
+        np.concatenate([geom1, geom2]) if isinstance(geom1, np.ndarray) else jnp.concatenate([geom1, geom2])
+    )
+    numbers = _mix(rows_of(geoms, both), _rule(model, geom1, geom2))
+    if model.npair and not (isinstance(explicit, np.ndarray) and (explicit < 0).all()):
+        named = _pair_numbers(
+            model.pair_margin,
+            model.pair_friction,
+            model.pair_solref,
+            model.pair_solreffriction,
+            model.pair_solimp,
+        )
+        named = rows_of(named, explicit * (explicit >= 0))
+        numbers = jnp.where(_named(explicit)[:, None], named, numbers)
+    if _overridden(model):
+        option = model.opt
+        by = (option.o_margin[None], option.o_friction, option.o_solref, option.o_solref, option.o_solimp)
+        numbers = jnp.broadcast_to(concat(by), (numbers.shape[0], 15, by[0].shape[-1]))
+    numbers = _bounded(numbers)
+    fields = {name: numbers[:, place] for name, place in _FIELDS.items()}
+    return fields | {"includemargin": fields["includemargin"][:, 0]}
 
-    @property
-    def friction(self) -> Array:
-        """Two tangential coefficients, torsional (m), two rolling (m) (n, 5, W)."""
-        return self.table[:, 2:7]
 
-    @property
-    def solref(self) -> Array:
-        """Of the normal (n, 2, W)."""
-        return self.table[:, 7:9]
+def _overridden(model: Model) -> bool:
+    return bool(model.opt.enableflags & EnableBit.OVERRIDE)
 
-    @property
-    def solreffriction(self) -> Array:
-        """Of friction; zero: as the normal (n, 2, W)."""
-        return self.table[:, 9:11]
 
-    @property
-    def solimp(self) -> Array:
-        """Impedance (n, 5, W)."""
-        return self.table[:, 11:]
+def _named(explicit: Index) -> Index:
+    """Which pairs the model names, (n, 1 or W)."""
+    return explicit[:, None] >= 0 if isinstance(explicit, np.ndarray) else explicit >= 0
 
-    def at(self, rows: np.ndarray) -> Parameters:
-        """Static selection along the leading axis."""
-        return Parameters(take(self.table, rows))
 
-    def pick(self, rows: Array) -> Parameters:
-        """Selection by world: `rows` (k, W) of indices."""
-        if self.table.shape[-1] == 1:
-            return Parameters(jnp.moveaxis(self.table[..., 0][rows], -1, 1))
-        return Parameters(jnp.take_along_axis(self.table, rows[:, None], axis=0))
+def _rule(model: Model, geom1: Index, geom2: Index) -> Any:
+    """1, 0, -1: the first geom's priority is higher, equal, lower, (n, 1 or W); None: all are equal."""
+    priority = np.asarray(model.geom_priority, np.int32)
+    if (priority == priority[:1]).all():
+        return None
+    if isinstance(geom1, np.ndarray):
+        rule = np.sign(priority[geom1] - priority[geom2])[:, None]
+        return rule if rule.any() else None
+    return jnp.sign(constant_rows(priority, geom1) - constant_rows(priority, geom2))
 
 
 @stage
-def _tabulate(
-    margin: Array, gap: Array, friction: Array, solref: Array, solreffriction: Array, solimp: Array
-) -> Parameters:
-    """Joins the numbers of contacts, and keeps friction above its lower bound."""
-    friction = jnp.maximum(friction, MINIMUM_FRICTION)
-    parts = [margin[:, None], gap[:, None], friction, solref, solreffriction, solimp]
-    return Parameters(concat(parts, axis=1))
+def _geom_numbers(margin: Array, friction: Array, solref: Array, solimp: Array, solmix: Array) -> Array:
+    """Numbers of geoms (ngeom, 12, W): margin, friction, solref, solimp, weight."""
+    return concat([margin[:, None], friction, solref, solimp, solmix[:, None]], axis=1)
 
 
-def pair_parameters(model: Model, pairs: Candidates) -> Parameters:
-    """Parameters of all candidate pairs (npair, ..., 1 or W).
+@stage
+def _pair_numbers(
+    margin: Array, friction: Array, solref: Array, solreffriction: Array, solimp: Array
+) -> Array:
+    """Numbers of named pairs (npair, 15, W), in the order of `_FIELDS`."""
+    return concat([margin[:, None], friction, solref, solreffriction, solimp], axis=1)
 
-    Source: computation chapter, contact parameters, in the sense of release 3.17: margins and gaps of two geoms add.
+
+@stage
+def _mix(both: Array, rule: Any) -> Array:
+    """Numbers of contacts (n, 15, W) from those of their first geoms, then their second geoms (2 n, 12, W).
+
+    The geom of higher priority decides; equal ones mix by weight. Of equal ones the friction is the larger, and
+    `solref` the smaller if one of the two is direct (negative).
     """
-    named = np.flatnonzero(pairs.explicit >= 0)
-    met = np.flatnonzero(pairs.explicit < 0)
-    parts = []
-    if len(named):
-        parts.append(_explicit(model, pairs.explicit[named]))
-    if len(met):
-        parts.append(_mixed(model, pairs.geom1[met], pairs.geom2[met]))
-    return Parameters(concat([p.table for p in parts]))
-
-
-def _explicit(model: Model, rows: np.ndarray) -> Parameters:
-    return _overridden(
-        model,
-        take(model.pair_margin, rows),
-        take(model.pair_gap, rows),
-        take(model.pair_friction, rows),
-        take(model.pair_solref, rows),
-        take(model.pair_solreffriction, rows),
-        take(model.pair_solimp, rows),
-    )
-
-
-def _mixed(model: Model, g1: np.ndarray, g2: np.ndarray) -> Parameters:
-    """The geom of higher priority decides; equal ones mix by weight, with the larger friction."""
-    priority = model.geom_priority
-    ruled = priority[g1] != priority[g2]
-    mix1, mix2 = take(model.geom_solmix, g1), take(model.geom_solmix, g2)
+    n = len(both) // 2
+    first, second = both[:n], both[n:]
+    mix1, mix2 = first[:, 11:], second[:, 11:]
     given1, given2 = mix1 >= MINVAL, mix2 >= MINVAL
     share = jnp.where(
         given1 & given2,
         mix1 / jnp.where(given1 & given2, mix1 + mix2, 1.0),
         jnp.where(given1, 1.0, jnp.where(given2, 0.0, 0.5)),
     )
-    if ruled.any():
-        share = jnp.where(ruled[:, None], (priority[g1] > priority[g2])[:, None].astype(share.dtype), share)
-    share = share[:, None]
-
-    ref1, ref2 = take(model.geom_solref, g1), take(model.geom_solref, g2)
-    standard = (ref1[:, :1] > 0) & (ref2[:, :1] > 0)
-    friction1, friction2 = take(model.geom_friction, g1), take(model.geom_friction, g2)
-    friction = jnp.maximum(friction1, friction2)
-    mean = share * ref1 + (1 - share) * ref2
-    least = jnp.minimum(ref1, ref2)
-    if ruled.any():
-        rule = ruled[:, None, None]
-        standard = standard | rule
-        friction = jnp.where(rule, share * friction1 + (1 - share) * friction2, friction)
-    friction = friction[:, np.array([0, 0, 1, 2, 2])]
-    solref = jnp.where(standard, mean, least)
-    return _overridden(
-        model,
-        take(model.geom_margin, g1) + take(model.geom_margin, g2),
-        take(model.geom_gap, g1) + take(model.geom_gap, g2),
-        friction,
-        solref,
-        jnp.zeros_like(solref),
-        share * take(model.geom_solimp, g1) + (1 - share) * take(model.geom_solimp, g2),
-    )
+    standard = (first[:, 4:5] > 0) & (second[:, 4:5] > 0)
+    friction = jnp.maximum(first[:, 1:4], second[:, 1:4])
+    if rule is not None:
+        rule = jnp.asarray(rule)[:, None]
+        share = jnp.where(rule == 0, share, (rule > 0).astype(share.dtype))
+        standard = standard | (rule != 0)
+        ruling = jnp.where(rule > 0, first[:, 1:4], second[:, 1:4])
+        friction = jnp.where(rule == 0, friction, ruling)
+    mean = share * first[:, 4:11] + (1 - share) * second[:, 4:11]
+    solref = jnp.where(standard, mean[:, :2], jnp.minimum(first[:, 4:6], second[:, 4:6]))
+    slide, spin, roll = friction[:, :1], friction[:, 1:2], friction[:, 2:3]
+    margin = first[:, :1] + second[:, :1]
+    parts = [margin, slide, slide, spin, roll, roll, solref, jnp.zeros_like(solref), mean[:, 2:]]
+    return concat(parts, axis=1)
 
 
-def _overridden(model: Model, margin: Array, gap: Array, *others: Array) -> Parameters:
-    """The parameters, or the global override of them."""
-    if not model.opt.enableflags & EnableBit.OVERRIDE:
-        return _tabulate(margin, gap, *others)
-    n = margin.shape[0]
-    margin, friction, solref, solimp = (
-        jnp.broadcast_to(a, (n, *a.shape))
-        for a in (model.opt.o_margin, model.opt.o_friction, model.opt.o_solref, model.opt.o_solimp)
-    )
-    return _tabulate(margin, gap, friction, solref, solref, solimp)
+def _bounded(numbers: Array) -> Array:
+    """With friction not below its lower bound."""
+    is_friction = np.zeros((15, 1), bool)
+    is_friction[_FIELDS["friction"]] = True
+    return jnp.where(is_friction, jnp.maximum(numbers, MINIMUM_FRICTION), numbers)

@@ -1,50 +1,149 @@
-"""Picking a few of many for each world, in a fixed order, without scatter."""
+"""Picking a few of many for each world, in a fixed order, without scatter or sorting."""
 
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
+from jaxsim.math.axis import mask_product
+from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import stage
 
-__all__ = ["pick_active"]
+__all__ = ["pick_least"]
+
+_WORD = 32
+"""Rows whose activity is kept in one word: what is counted and searched is that much shorter."""
+
+_PRODUCT_LIMIT = 256
+"""Words up to which sums over those before are one matrix product: one kernel, but of quadratic cost."""
 
 
-@stage
-def pick_active(key: Array, active: Array, *, slots: int) -> tuple[Array, Array, Array]:
-    """Chooses up to `slots` active rows for each world, in row order; if there are more, those of least key.
+def pick_least(key: Array, *, slots: int) -> tuple[Array, Array, Array]:
+    """Chooses up to `slots` rows whose key is not positive, in row order; if there are more, those of least key.
 
     Args:
       key: (n, W), not differentiated.
-      active: (n, W) of bool.
       slots: number of rows to choose.
 
     Returns:
       rows (slots, W), whether a slot is filled (slots, W), whether rows were left out (W,).
     """
-    key = lax.stop_gradient(key)
-    n = active.shape[0]
-    overflow = jnp.sum(active, axis=0, dtype=jnp.int32) > slots
-    if slots < n:
-        active = lax.cond(jnp.any(overflow), lambda a, k: _least(k, a, slots), lambda a, k: a, active, key)
-    rank = jnp.cumsum(active, axis=0, dtype=jnp.int32)
-    want = jnp.arange(1, slots + 1, dtype=jnp.int32)[:, None]
-    filled = rank[-1] >= want
-    # binary search for the first row whose rank is the wanted one
-    low = jnp.zeros((slots, active.shape[1]), jnp.int32)
-    step = 1 << max(n - 1, 1).bit_length()
+    words = _pack(lax.stop_gradient(key))
+    count = _total(words)
+    overflow = count > slots
+    if slots < key.shape[0]:
+        words = lax.cond(jnp.any(overflow), lambda w, k: _least(k, slots), lambda w, k: w, words, key)
+    rows, filled = _unpack(words, slots=slots)
+    return jnp.minimum(rows, key.shape[0] - 1), filled, overflow
+
+
+@stage
+def _pack(key: Array) -> Array:
+    """Bits of the rows with a key that is not positive, 32 of them a word: (words, W)."""
+    return _words(key <= 0)
+
+
+def _words(active: Array) -> Array:
+    n, width = active.shape
+    whole = -(-n // _WORD) * _WORD
+    if whole > n:
+        active = jnp.concatenate([active, jnp.zeros((whole - n, width), bool)])
+    active = active.reshape(-1, _WORD, width)
+    words = active[:, 0].astype(jnp.uint32)
+    for k in range(1, min(_WORD, n)):
+        words = words | (active[:, k].astype(jnp.uint32) << k)
+    return words
+
+
+def _total(words: Array) -> Array:
+    return jnp.sum(lax.population_count(words), axis=0, dtype=jnp.int32)
+
+
+@stage
+def _unpack(words: Array, *, slots: int) -> tuple[Array, Array]:
+    """The rows of the first `slots` bits that are set, and whether there are so many; (slots, W)."""
+    n, width = words.shape
+    count = lax.population_count(words).astype(jnp.int32)
+    want = jnp.broadcast_to(jnp.arange(slots, dtype=jnp.int32)[:, None], (slots, width))
+    if n == 1:
+        index, skip, total = None, want, count
+        bits = jnp.broadcast_to(words, want.shape)
+    else:
+        before = _sums_before(count)
+        index, total = _last_not_above(before[:-1], want), before[-1:]
+        skip = want - rows_by_world(before, index)
+        bits = rows_by_world(words, index)
+    place = _nth_bit(bits, skip)
+    return place if index is None else _WORD * index + place, want < total
+
+
+def _sums_before(count: Array) -> Array:
+    """Sums of the rows before each row of integers (n, W), and of all, (n + 1, W)."""
+    n = count.shape[0]
+    if n > _PRODUCT_LIMIT:
+        return jnp.concatenate([jnp.zeros_like(count[:1]), jnp.cumsum(count, axis=0)])
+    # exact: there are fewer bits than a float32 has integers
+    return mask_product(np.tri(n + 1, n, -1), count.astype(jnp.float32)).astype(jnp.int32)
+
+
+def _last_not_above(ascending: Array, want: Array) -> Array:
+    """The last row of (n, W), which ascends from 0, that is not above `want` (slots, W): a binary search."""
+    n = ascending.shape[0]
+    low = jnp.zeros_like(want)
+    step = 1 << (n - 1).bit_length()
     while step > 1:
         step //= 2
-        probe = jnp.take_along_axis(rank, jnp.minimum(low + (step - 1), n - 1), axis=0)
-        low = jnp.where(probe < want, low + step, low)
-    return jnp.minimum(low, n - 1), filled, overflow
+        probe = jnp.minimum(low + step, n - 1)
+        low = jnp.where(rows_by_world(ascending, probe) <= want, probe, low)
+    return low
 
 
-def _least(key: Array, active: Array, slots: int) -> Array:
-    """Of the active rows the `slots` ones of least key; of equal keys the first."""
-    key = jnp.where(active, key, jnp.inf)
-    bound = jnp.sort(key, axis=0)[slots - 1]
-    below = active & (key < bound)
-    tied = active & (key == bound)
-    room = slots - jnp.sum(below, axis=0, dtype=jnp.int32)
-    return below | (tied & (jnp.cumsum(tied, axis=0, dtype=jnp.int32) <= room))
+def _nth_bit(bits: Array, n: Array) -> Array:
+    """Place of the n-th bit that is set, from 0, by halving the word."""
+    place = jnp.zeros_like(n)
+    half = _WORD // 2
+    while half:
+        low = bits & np.uint32((1 << half) - 1)
+        count = lax.population_count(low).astype(jnp.int32)
+        beyond = n >= count
+        n = jnp.where(beyond, n - count, n)
+        bits = jnp.where(beyond, bits >> half, low)
+        place = jnp.where(beyond, place + half, place)
+        half //= 2
+    return place
+
+
+def _least(key: Array, slots: int) -> Array:
+    """Bits of the `slots` rows of least key among those not above zero; of equal keys the first. In float32.
+
+    The key of the last row to stay is found bit by bit, from the highest: counting rows below a bound takes less time
+    than sorting them.
+    """
+    key = lax.stop_gradient(key).astype(jnp.float32)
+    # integers in the order of the keys that are not positive; all others come last
+    order = ~lax.bitcast_convert_type(jnp.where(key < 0, key, -0.0), jnp.uint32)
+    order = jnp.where(key <= 0, order, _LAST)
+
+    def narrow(i: Array, bound: Array) -> Array:
+        higher = bound | (jnp.uint32(1) << (31 - i).astype(jnp.uint32))
+        below = jnp.sum(order < higher, axis=0, dtype=jnp.int32)
+        return jnp.where(below < slots, higher, bound)
+
+    bound = lax.fori_loop(0, 32, narrow, jnp.zeros(key.shape[1], jnp.uint32))
+    kept = _words(order < bound)
+    tied = _words((order == bound) & (order < _LAST))
+    room = slots - _total(kept)
+    return kept | _first_bits(tied, room)
+
+
+_LAST = np.uint32(0xFFFFFFFF)
+
+
+def _first_bits(words: Array, count: Array) -> Array:
+    """The first `count` (W,) of the bits that are set."""
+    bits = lax.population_count(words).astype(jnp.int32)
+    room = count - _sums_before(bits)[:-1]
+    place = jnp.where(room < bits, _nth_bit(words, jnp.maximum(room, 0)), _WORD)
+    below = jnp.where(place < _WORD, (jnp.uint32(1) << jnp.minimum(place, 31).astype(jnp.uint32)) - 1, _LAST)
+    return jnp.where(room > 0, words & below, 0)

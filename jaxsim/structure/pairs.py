@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jaxsim.enums import DisableBit, GeomType, ObjType
+from jaxsim.enums import DisableBit, GeomType
 from jaxsim.model import Model
 from jaxsim.pytree import Static, index_array
 
-__all__ = ["Candidates", "candidates", "find_candidates", "geom_name"]
+__all__ = ["GeomPairs", "geom_pairs"]
 
 _NEVER = (
     (GeomType.PLANE, GeomType.PLANE),
@@ -21,8 +21,8 @@ _NEVER = (
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
-    """Geom pairs that are not filtered out; type of geom 1 <= type of geom 2.
+class GeomPairs:
+    """Pairs of geoms that no filter removes; type of geom 1 <= type of geom 2.
 
     Attributes:
       geom1: first geoms (npair,).
@@ -39,25 +39,26 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.geom1)
 
+    def at(self, rows: np.ndarray) -> GeomPairs:
+        """Some of the pairs."""
+        return GeomPairs(self.geom1[rows], self.geom2[rows], self.explicit[rows], self.dim[rows])
 
-def candidates(model: Model) -> Candidates:
-    """Explicit pairs, then the pairs of geoms that pass the filters, by geom ids.
+
+def geom_pairs(model: Model) -> GeomPairs:
+    """Explicit pairs, then the pairs of geoms that pass the filters, by geom ids; cached.
 
     Source: computation chapter, collision detection, pair-wise filtering.
     """
-    return find_candidates(model.static, model.opt.disableflags)
+    return _geom_pairs(model.static, model.opt.disableflags)
 
 
 @functools.lru_cache(maxsize=64)
-def find_candidates(static: Static, disableflags: int) -> Candidates:
-    """As `candidates`, from the static part of a model and its disable flags."""
+def _geom_pairs(static: Static, disableflags: int) -> GeomPairs:
     kinds = static.geom_type
     g1, g2 = _meeting(static, disableflags)
     e1, e2 = static.pair_geom1.astype(int), static.pair_geom2.astype(int)
-    if len(e1):
-        named = {frozenset(pair) for pair in zip(e1.tolist(), e2.tolist(), strict=True)}
-        keep = [frozenset(pair) not in named for pair in zip(g1.tolist(), g2.tolist(), strict=True)]
-        g1, g2 = g1[keep], g2[keep]
+    unnamed = ~np.isin(_code(g1, g2), _code(e1, e2))
+    g1, g2 = g1[unnamed], g2[unnamed]
 
     priority, condim = static.geom_priority, static.geom_condim
     ruling = np.where(priority[g1] > priority[g2], condim[g1], condim[g2])
@@ -71,7 +72,12 @@ def find_candidates(static: Static, disableflags: int) -> Candidates:
     collide = np.ones(len(geom1), bool)
     for a, b in _NEVER:
         collide &= ~((kinds[geom1] == a) & (kinds[geom2] == b))
-    return Candidates(*(index_array(x[collide]) for x in (geom1, geom2, explicit, dim)))
+    return GeomPairs(*(index_array(x[collide]) for x in (geom1, geom2, explicit, dim)))
+
+
+def _code(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """One number for two ids in any order."""
+    return (np.minimum(a, b).astype(np.int64) << 32) + np.maximum(a, b)
 
 
 def _meeting(static: Static, disableflags: int) -> tuple[np.ndarray, np.ndarray]:
@@ -93,9 +99,3 @@ def _meeting(static: Static, disableflags: int) -> tuple[np.ndarray, np.ndarray]
     low, high = np.minimum(body[g1], body[g2]), np.maximum(body[g1], body[g2])
     keep &= ~np.isin((low << 16) + high, static.exclude_signature)
     return g1[keep], g2[keep]
-
-
-def geom_name(model: Model, geom: int) -> str:
-    """The geom's name, or its number."""
-    names = dict(model.names).get(int(ObjType.GEOM), ())
-    return repr(names[geom]) if geom < len(names) and names[geom] else f"number {geom}"

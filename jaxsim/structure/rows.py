@@ -90,9 +90,8 @@ def _hessian_structure(static: Static, classes: dict[str, ClassRows], slots: Slo
     moving = path[static.dof_bodyid]
     below: list[set[int]] = [set(np.flatnonzero(moves[:d]).tolist()) for d, moves in enumerate(moving)]
     coupled = {rows.kind.couples(static, int(i)) for rows in classes.values() for i in rows.ids}
-    bodies = static.geom_bodyid
-    pairs = {*zip(bodies[slots.pairs.geom1].tolist(), bodies[slots.pairs.geom2].tolist(), strict=True)}
-    coupled |= {frozenset(np.flatnonzero(path[a] != path[b]).tolist()) for a, b in pairs}
+    pairs = np.unique(static.geom_bodyid[[slots.pairs.geom1, slots.pairs.geom2]], axis=1)
+    coupled |= {frozenset(np.flatnonzero(path[a] != path[b]).tolist()) for a, b in pairs.T}
     for dofs in coupled:
         ordered = sorted(dofs)
         for i, d in enumerate(ordered):

@@ -1,56 +1,78 @@
 """The layout of the contact buffer: which slots there are and what may land in them. Static, cached by model.
 
-Slots are grouped by contact dimension, so that the solver never masks dimensions. In a *static* group every slot
-belongs to one point of one known geom pair. In a *selected* group there are more candidate points than slots: the
-points in reach are gathered for each world, in the order of the candidates, and if they are too many the deepest stay.
+Candidate pairs of one *kind*, a pair of geom types, are collided together. Slots are in groups of one contact
+dimension, so that the solver never masks dimensions. In a *static* group every slot belongs to one point of one known
+pair. In a *selected* group there are more candidate points than slots: the points in reach are gathered for each world,
+in the order of the candidates, and if they are too many the deepest stay.
 """
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from jaxsim.enums import DisableBit, GeomType
+from jaxsim.enums import DisableBit, GeomType, ObjType
 from jaxsim.model import Model
 from jaxsim.pytree import Static, index_array
 from jaxsim.structure.colliders import COLLIDERS, Collider
-from jaxsim.structure.pairs import Candidates, candidates, find_candidates, geom_name
+from jaxsim.structure.pairs import GeomPairs, geom_pairs
 
-__all__ = [
-    "Batch",
-    "ContactGroup",
-    "SlotLayout",
-    "slot_count",
-    "slot_layout",
-    "unsupported_pairs",
-]
+__all__ = ["ContactGroup", "Kind", "SlotLayout", "Source", "slot_count", "slot_layout", "unsupported_pairs"]
 
 _NO_CONTACTS = DisableBit.CONSTRAINT | DisableBit.CONTACT
 """Flags under which nothing collides."""
 
 _STATIC_LIMIT = 64
 """Candidate points up to which all of them get slots of their own: a larger limit trades rows for gathers."""
+_STATIC_LIMIT_BY_HAND = 512
+"""The same where the user asks for at least so many slots."""
 _LEAST_SELECTED = 16
 """Slots of a selected group of few geoms."""
 _NEAREST_PER_GEOM = 4
-"""Pairs a geom may have in reach of bounding spheres before a broad phase drops some."""
+"""Pairs a geom may have in reach of bounding boxes before a broad phase drops some."""
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
-    """Candidate pairs of one pair of geom types that are collided together.
+class Kind:
+    """Candidate pairs of one pair of geom types, collided together.
 
     Attributes:
-      collider: row of the dispatch table.
-      pairs: candidates (npair,).
-      budget: pairs the broad phase keeps in each world; None: all, there is no broad phase.
+      types: of geom 1 and geom 2.
+      collider: what collides them.
+      rows: which pairs of the layout they are, by contact dimension (npair,).
+      pairs: the pairs.
+      budget: pairs that the broad phase keeps in each world; None: all, there is no broad phase.
     """
 
+    types: tuple[int, int]
     collider: Collider
-    pairs: np.ndarray
+    rows: np.ndarray
+    pairs: GeomPairs
     budget: int | None
+
+    @property
+    def points(self) -> int:
+        """Candidate points of a world, those of a pair next to each other."""
+        return (len(self.pairs) if self.budget is None else self.budget) * self.collider.points
+
+
+class Source(NamedTuple):
+    """Where candidate points of a group come from.
+
+    Attributes:
+      kind: number of the kind.
+      start: first of its points.
+      stop: one past the last.
+      mixed: there may be points of other contact dimensions between them.
+    """
+
+    kind: int
+    start: int
+    stop: int
+    mixed: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,28 +83,19 @@ class ContactGroup:
       dim: contact dimension: 1, 3, 4 or 6.
       start: first slot.
       stop: one past the last slot.
-      sources: where candidate points come from: (batch, first point, one past the last point).
-      pair: candidate pair of each slot; None in a selected group, as the four below.
-      geom1: first geom of each slot.
-      geom2: second geom of each slot.
-      body1: body of the first geom.
-      body2: body of the second geom.
+      sources: where candidate points come from.
+      selected: whether the geoms of a slot differ between worlds; they are then in `data.contact.geom`.
+      body1: body of the first geom of each slot; None in a selected group.
+      body2: body of the second geom; None likewise.
     """
 
     dim: int
     start: int
     stop: int
-    sources: tuple[tuple[int, int, int], ...]
-    pair: np.ndarray | None
-    geom1: np.ndarray | None
-    geom2: np.ndarray | None
+    sources: tuple[Source, ...]
+    selected: bool
     body1: np.ndarray | None
     body2: np.ndarray | None
-
-    @property
-    def selected(self) -> bool:
-        """Whether the geoms of a slot differ between worlds; they are then in `data.contact.geom`."""
-        return self.pair is None
 
     @property
     def count(self) -> int:
@@ -92,11 +105,11 @@ class ContactGroup:
 
 @dataclass(frozen=True, eq=False)
 class SlotLayout:
-    """Groups of slots, by contact dimension, and the batches that fill them."""
+    """Groups of slots, by contact dimension, and the kinds of pairs that fill them."""
 
     groups: tuple[ContactGroup, ...]
-    batches: tuple[Batch, ...]
-    pairs: Candidates
+    kinds: tuple[Kind, ...]
+    pairs: GeomPairs
 
     @property
     def count(self) -> int:
@@ -105,8 +118,8 @@ class SlotLayout:
 
 
 def slot_layout(model: Model) -> SlotLayout:
-    """The layout of `data.contact` for a model."""
-    return _layout(model.static, model.opt.disableflags)
+    """The layout of `data.contact` for a model; cached."""
+    return _layout(model.static, geom_pairs(model), bool(model.opt.disableflags & _NO_CONTACTS))
 
 
 def slot_count(model: Model) -> int:
@@ -115,125 +128,148 @@ def slot_count(model: Model) -> int:
 
 
 def unsupported_pairs(model: Model) -> list[str]:
-    """Descriptions of geom pairs that may touch but have no collider, one a line; empty: all are supported."""
+    """Kinds of geom pairs that may touch but have no collider, one a line; empty: all are supported."""
     if model.opt.disableflags & _NO_CONTACTS:
         return []
-    pairs = candidates(model)
-    kinds = model.geom_type
-    lines = []
-    for g1, g2 in zip(pairs.geom1.tolist(), pairs.geom2.tolist(), strict=True):
-        if (int(kinds[g1]), int(kinds[g2])) not in COLLIDERS:
-            types = " against ".join(GeomType(kinds[g]).name.lower() for g in (g1, g2))
-            lines.append(f"collision of geoms {geom_name(model, g1)} and {geom_name(model, g2)} ({types})")
+    pairs, lines = geom_pairs(model), []
+    for types, rows in _by_types(model.static, pairs).items():
+        if types not in COLLIDERS:
+            kinds = " against ".join(GeomType(kind).name.lower() for kind in types)
+            first = " and ".join(_label(model, int(g[rows[0]])) for g in (pairs.geom1, pairs.geom2))
+            more = f" and {len(rows) - 1} more pairs" if len(rows) > 1 else ""
+            lines.append(f"collision of {kinds}: geoms {first}{more}")
     return lines
 
 
-@functools.lru_cache(maxsize=64)
-def _layout(static: Static, disableflags: int) -> SlotLayout:
-    pairs = find_candidates(static, disableflags)
-    if disableflags & _NO_CONTACTS:
-        return SlotLayout((), (), pairs)
-    wanted: dict[tuple[int, tuple[int, int]], list[int]] = {}
-    for k, (g1, g2, dim) in enumerate(zip(pairs.geom1, pairs.geom2, pairs.dim, strict=True)):
-        kinds = (int(static.geom_type[g1]), int(static.geom_type[g2]))
-        if kinds in COLLIDERS:
-            wanted.setdefault((int(dim), kinds), []).append(k)
-    rows = {key: index_array(wanted[key]) for key in sorted(wanted)}
+def _label(model: Model, geom: int) -> str:
+    """The geom's name, or its number."""
+    name = model.name(ObjType.GEOM, geom)
+    return repr(name) if name else f"number {geom}"
 
-    plans = _plan(rows, pairs, static.nconmax)
-    batches, where = _batches(rows, pairs, plans)
+
+def _by_types(static: Static, pairs: GeomPairs) -> dict[tuple[int, int], np.ndarray]:
+    """Pairs of each pair of geom types, by contact dimension, then in their order."""
+    kinds = static.geom_type.astype(int)
+    types = np.stack([kinds[pairs.geom1], kinds[pairs.geom2]], axis=1)
+    order = np.lexsort([pairs.dim, types[:, 1], types[:, 0]])
+    found, starts = np.unique(types[order], axis=0, return_index=True)
+    pieces = np.split(order, starts[1:])
+    return {(int(a), int(b)): rows for (a, b), rows in zip(found, pieces, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Portion:
+    """Pairs of one kind and one contact dimension: where they begin among the kind's pairs, and how many they are."""
+
+    kind: int
+    dim: int
+    start: int
+    pairs: GeomPairs
+    collider: Collider
+    plane: bool
+
+    @property
+    def points(self) -> int:
+        return len(self.pairs) * self.collider.points
+
+
+class _Plan(NamedTuple):
+    """A group to be: its portions, and its slots; None: static, one a point."""
+
+    portions: list[_Portion]
+    slots: int | None
+
+    @property
+    def size(self) -> int:
+        return sum(p.points for p in self.portions) if self.slots is None else self.slots
+
+
+@functools.lru_cache(maxsize=64)
+def _layout(static: Static, pairs: GeomPairs, off: bool) -> SlotLayout:
+    if off:
+        return SlotLayout((), (), pairs)
+    kinds = {types: rows for types, rows in _by_types(static, pairs).items() if types in COLLIDERS}
+    portions = []
+    for k, (types, rows) in enumerate(kinds.items()):
+        dims, starts = np.unique(pairs.dim[rows], return_index=True)
+        for dim, start, own in zip(dims.tolist(), starts.tolist(), np.split(rows, starts[1:]), strict=True):
+            plane = types[0] == GeomType.PLANE
+            portions.append(_Portion(k, dim, start, pairs.at(own), COLLIDERS[types], plane))
+    plans = _plan(portions, static.nconmax)
+    selected = {p.kind for plan in plans if plan.slots is not None for p in plan.portions}
+    selected -= {p.kind for plan in plans if plan.slots is None for p in plan.portions}
+
+    made = []
+    for k, (types, rows) in enumerate(kinds.items()):
+        own = pairs.at(rows)
+        budget = _budget(COLLIDERS[types], own) if k in selected else None
+        made.append(Kind(types, COLLIDERS[types], index_array(rows), own, budget))
     groups = []
     start = 0
-    for dim, keys, slots in plans:
-        sources = tuple(where[key] for key in keys)
-        owner: np.ndarray | None = None
-        if slots is None:
-            owner = np.concatenate([np.repeat(rows[key], COLLIDERS[key[1]].points) for key in keys])
-            slots = len(owner)
-        stop = start + slots
-        geom1 = geom2 = body1 = body2 = None
-        if owner is not None:
-            geom1, geom2 = pairs.geom1[owner], pairs.geom2[owner]
-            body1, body2 = static.geom_bodyid[geom1], static.geom_bodyid[geom2]
-        groups.append(ContactGroup(dim, start, stop, sources, owner, geom1, geom2, body1, body2))
-        start = stop
-    return SlotLayout(tuple(groups), tuple(batches), pairs)
+    for plan in plans:
+        groups.append(_group(static, plan, made, start))
+        start = groups[-1].stop
+    return SlotLayout(tuple(groups), tuple(made), pairs)
 
 
-_Key = tuple[int, tuple[int, int]]
+def _group(static: Static, plan: _Plan, kinds: list[Kind], start: int) -> ContactGroup:
+    sources = []
+    for p in plan.portions:
+        kind, points = kinds[p.kind], p.collider.points
+        if kind.budget is None:
+            first = p.start * points
+            sources.append(Source(p.kind, first, first + p.points, False))
+        else:
+            sources.append(Source(p.kind, 0, kind.points, len(p.pairs) < len(kind.pairs)))
+    dim, stop = plan.portions[0].dim, start + plan.size
+    if plan.slots is not None:
+        return ContactGroup(dim, start, stop, tuple(sources), True, None, None)
+    geoms = np.concatenate(
+        [np.repeat([p.pairs.geom1, p.pairs.geom2], p.collider.points, axis=1) for p in plan.portions], axis=1
+    )
+    body1, body2 = static.geom_bodyid[geoms]
+    return ContactGroup(dim, start, stop, tuple(sources), False, index_array(body1), index_array(body2))
 
 
-def _plan(
-    rows: dict[_Key, np.ndarray], pairs: Candidates, nconmax: int
-) -> list[tuple[int, list[_Key], int | None]]:
-    """Groups as (dim, keys of their candidates, slots); slots None: static."""
-    points = {key: len(k) * COLLIDERS[key[1]].points for key, k in rows.items()}
-    dims = sorted({key[0] for key in rows})
-    if sum(points.values()) <= (nconmax if nconmax >= 0 else _STATIC_LIMIT):
-        return [(dim, [key for key in rows if key[0] == dim], None) for dim in dims]
+def _plan(portions: list[_Portion], nconmax: int) -> list[_Plan]:
+    """Groups by contact dimension, and how many slots each has."""
+    by_dim = {dim: [p for p in portions if p.dim == dim] for dim in sorted({p.dim for p in portions})}
+    total = sum(p.points for p in portions)
+    if total <= (_STATIC_LIMIT if nconmax < 0 else min(nconmax, _STATIC_LIMIT_BY_HAND)):
+        return [_Plan(own, None) for own in by_dim.values()]
 
-    plans: list[tuple[int, list[_Key], int | None]] = []
-    for dim in dims:
-        rest = [key for key in rows if key[0] == dim]
-        planes = [key for key in rest if key[1][0] == GeomType.PLANE]
-        if nconmax < 0 and len(planes) < len(rest) and sum(points[key] for key in planes) <= _STATIC_LIMIT:
-            if planes:
-                plans.append((dim, planes, None))
-            rest = [key for key in rest if key not in planes]
-        total = sum(points[key] for key in rest)
-        slots = _safe_slots({key: rows[key] for key in rest}, pairs)
-        plans.append((dim, rest, slots if nconmax >= 0 or slots < total else None))
-    if nconmax >= 0:
-        plans = _divide(plans, nconmax)
-    return plans
+    plans: list[_Plan] = []
+    for own in by_dim.values():
+        planes, rest = [p for p in own if p.plane], [p for p in own if not p.plane]
+        if nconmax < 0 and rest and planes and sum(p.points for p in planes) <= _STATIC_LIMIT:
+            plans.append(_Plan(planes, None))
+            own = rest
+        slots = _safe_slots(own)
+        all_of_them = nconmax < 0 and slots == sum(p.points for p in own)
+        plans.append(_Plan(own, None if all_of_them else slots))
+    return plans if nconmax < 0 else _divide(plans, min(nconmax, total))
 
 
-def _safe_slots(rows: dict[_Key, np.ndarray], pairs: Candidates) -> int:
+def _safe_slots(portions: list[_Portion]) -> int:
     """Slots for candidates that cannot all touch at once: the usual points of one touching pair for every geom."""
     usual: dict[int, int] = {}
-    total = 0
-    for (_, kinds), k in rows.items():
-        collider = COLLIDERS[kinds]
-        total += len(k) * collider.points
-        for geom in np.unique(np.concatenate([pairs.geom1[k], pairs.geom2[k]])).tolist():
-            usual[geom] = max(usual.get(geom, 0), collider.usual)
+    for p in portions:
+        for geom in np.unique(np.concatenate([p.pairs.geom1, p.pairs.geom2])).tolist():
+            usual[geom] = max(usual.get(geom, 0), p.collider.usual)
+    total = sum(p.points for p in portions)
     slots = max(sum(usual.values()), _LEAST_SELECTED)
     return total if slots > 0.75 * total else slots
 
 
-def _divide(
-    plans: list[tuple[int, list[_Key], int | None]], nconmax: int
-) -> list[tuple[int, list[_Key], int | None]]:
+def _divide(plans: list[_Plan], nconmax: int) -> list[_Plan]:
     """Divides `nconmax` slots among groups in proportion to what they would get by themselves."""
-    shares = np.array([slots for _, _, slots in plans], float)
+    shares = np.array([plan.size for plan in plans], float)
     bounds = np.round(np.concatenate([[0.0], np.cumsum(shares)]) / shares.sum() * nconmax).astype(int)
-    return [(dim, keys, int(n)) for (dim, keys, _), n in zip(plans, np.diff(bounds), strict=True)]
+    return [_Plan(plan.portions, int(n)) for plan, n in zip(plans, np.diff(bounds), strict=True)]
 
 
-def _batches(
-    rows: dict[_Key, np.ndarray], pairs: Candidates, plans: list[tuple[int, list[_Key], int | None]]
-) -> tuple[list[Batch], dict[_Key, tuple[int, int, int]]]:
-    """Batches, and for each key the points of a batch that are its candidates."""
-    selected = {key for _, keys, slots in plans if slots is not None for key in keys}
-    batches: list[Batch] = []
-    where: dict[_Key, tuple[int, int, int]] = {}
-    for kinds in sorted({key[1] for key in rows}):
-        collider = COLLIDERS[kinds]
-        together: list[_Key] = []
-        for key in (key for key in rows if key[1] == kinds):
-            k = rows[key]
-            geoms = len(np.unique(np.concatenate([pairs.geom1[k], pairs.geom2[k]])))
-            budget = max(collider.exhaustive // 2, _NEAREST_PER_GEOM * geoms)
-            if key in selected and len(k) > max(collider.exhaustive, budget):
-                where[key] = (len(batches), 0, budget * collider.points)
-                batches.append(Batch(collider, k, budget))
-            else:
-                together.append(key)
-        first = 0
-        for key in together:
-            last = first + len(rows[key]) * collider.points
-            where[key] = (len(batches), first, last)
-            first = last
-        if together:
-            batches.append(Batch(collider, np.concatenate([rows[key] for key in together]), None))
-    return batches, where
+def _budget(collider: Collider, pairs: GeomPairs) -> int | None:
+    """Pairs of a kind that the broad phase keeps; None: all are collided."""
+    geoms = len(np.unique(np.concatenate([pairs.geom1, pairs.geom2])))
+    budget = max(collider.exhaustive // 2, _NEAREST_PER_GEOM * geoms)
+    return budget if len(pairs) > max(collider.exhaustive, budget) else None

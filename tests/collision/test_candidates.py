@@ -116,3 +116,4 @@ def test_unsupported_pairs_are_named() -> None:
     assert "'ground'" in line
     assert "'egg'" in line
     assert "hfield against ellipsoid" in line
+    assert "more" not in line

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxsim.collision import COLLIDERS
-from jaxsim.collision.select import pick_active
+from jaxsim.collision.select import pick_least
 from jaxsim.interop.mujoco import put_model
 from jaxsim.results import WarningBit
 from jaxsim.structure.slots import slot_layout
@@ -30,16 +30,17 @@ def _heap(count: int, extra: str = "") -> mujoco.MjModel:
     )
 
 
-def test_pick_active_against_sorting() -> None:
+@pytest.mark.parametrize(("n", "slots"), [(37, 9), (20, 30), (33, 1), (33, 0), (500, 40), (9000, 30)])
+def test_pick_least_against_sorting(n: int, slots: int) -> None:
     rng = np.random.default_rng(7)
-    key = rng.integers(0, 12, size=(37, 200)).astype(float)
-    active = rng.random((37, 200)) < rng.random(200)
-    rows, filled, overflow = pick_active(jnp.asarray(key), jnp.asarray(active), slots=9)
+    key = rng.integers(-12, 12, size=(n, 200)) / 4
+    key = np.where(rng.random((n, 200)) < rng.random(200), key, np.inf)
+    rows, filled, overflow = pick_least(jnp.asarray(key), slots=slots)
     for w in range(200):
-        live = np.flatnonzero(active[:, w])
-        kept = np.sort(live[np.argsort(key[live, w], kind="stable")[:9]])
+        live = np.flatnonzero(key[:, w] <= 0)
+        kept = np.sort(live[np.argsort(key[live, w], kind="stable")[:slots]])
         np.testing.assert_array_equal(np.asarray(rows)[np.asarray(filled)[:, w], w], kept)
-        assert bool(overflow[w]) == (len(live) > 9)
+        assert bool(overflow[w]) == (len(live) > slots)
 
 
 def test_selected_slots_agree_with_c() -> None:
@@ -57,7 +58,7 @@ def test_broad_phase_agrees_with_c(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jaxsim.structure.slots._NEAREST_PER_GEOM", 2)
     mj_model = _heap(16, 'margin=".01"')
     layout = slot_layout(put_model(mj_model))
-    assert any(batch.budget is not None for batch in layout.batches)
+    assert any(kind.budget is not None for kind in layout.kinds)
     qpos = oracle.random_qpos(mj_model, 40, np.random.default_rng(9), 0.45)
     qpos[:, 2::7] += 0.5
     oracle.check(mj_model, qpos, 1e-8)

@@ -1,0 +1,85 @@
+"""Broad phase: of many pairs of one kind, those whose bounding volumes are in reach. Native layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsim.collision.parameters import named_reach
+from jaxsim.collision.select import pick_least
+from jaxsim.collision.vec import Frame, Vec
+from jaxsim.data import Data
+from jaxsim.enums import GeomType
+from jaxsim.math.axis import stack, take
+from jaxsim.math.stage import stage
+from jaxsim.model import Model
+from jaxsim.structure.slots import Kind
+
+__all__ = ["bounds", "pairs_in_reach"]
+
+
+def bounds(model: Model, data: Data, reach: Array) -> Array:
+    """Bounds of all geoms in the world frame (ngeom, 11, W), for `pairs_in_reach`.
+
+    They are the centre and half sizes of a box, centre and radius of a sphere, and `reach` (ngeom, 1 or W), what the
+    geom adds to the distance at which contacts are detected; m.
+    """
+    return _bounds(data.geom_xpos, data.geom_xmat, model.geom_aabb, model.geom_rbound, reach)
+
+
+def pairs_in_reach(model: Model, data: Data, kind: Kind, bounds: Array) -> tuple[Array, Array, Array]:
+    """Pairs that may touch: the nearest, if they are more than the kind's budget.
+
+    Args:
+      model: the model.
+      data: geom poses.
+      kind: the pairs.
+      bounds: of all geoms.
+
+    Returns:
+      rows among the kind's pairs (budget, W), whether each is in use, and whether pairs were left out (W,).
+    """
+    named = named_reach(model, kind.pairs.explicit)
+    g1, g2 = kind.pairs.geom1, kind.pairs.geom2
+    if kind.types[0] == GeomType.PLANE:
+        apart = _above_plane(take(data.geom_xmat, g1), take(bounds, g1), take(bounds, g2), named)
+    else:
+        apart = _apart(take(bounds, g1), take(bounds, g2), named)
+    return pick_least(apart, slots=kind.budget or 0)
+
+
+@stage
+def _bounds(xpos: Array, xmat: Array, aabb: Array, radius: Array, reach: Array) -> Array:
+    xpos, xmat, reach = (lax.stop_gradient(x) for x in (xpos, xmat, reach))
+    axes, half = Frame.split(xmat), Vec.split(aabb[:, 3:])
+    centre = Vec.split(xpos) + axes.to_world(Vec.split(aabb[:, :3]))
+    spread = Frame(*(Vec(*map(jnp.abs, axis)) for axis in axes)).to_world(half)
+    return stack([*centre, *spread, *Vec.split(xpos), radius, reach])
+
+
+def _detection(first: Array, second: Array, named: Any) -> Array:
+    """Distance at which contacts of pairs are detected, m (n, W)."""
+    reach = first[:, 10] + second[:, 10]
+    return reach if named is None else jnp.where(named[0], lax.stop_gradient(named[1]), reach)
+
+
+@stage
+def _apart(first: Array, second: Array, named: Any) -> Array:
+    """Lower bound of the distance of pairs beyond detection (n, W): by boxes along the world's axes and by spheres."""
+    gap = jnp.abs(second[:, :3] - first[:, :3]) - first[:, 3:6] - second[:, 3:6]
+    offset = Vec.split(second[:, 6:9]) - Vec.split(first[:, 6:9])
+    spheres = jnp.sqrt(offset.dot(offset)) - first[:, 9] - second[:, 9]
+    boxes = jnp.maximum(jnp.maximum(gap[:, 0], gap[:, 1]), gap[:, 2])
+    return jnp.maximum(spheres, boxes) - _detection(first, second, named)
+
+
+@stage
+def _above_plane(xmat: Array, plane: Array, other: Array, named: Any) -> Array:
+    """Lower bound of the height of geoms above planes beyond detection (n, W)."""
+    normal, origin = Vec.split(lax.stop_gradient(xmat[:, :, 2])), Vec.split(plane[:, 6:9])
+    half = Vec.split(other[:, 3:6])
+    box = (Vec.split(other[:, :3]) - origin).dot(normal) - half.dot(Vec(*map(jnp.abs, normal)))
+    sphere = (Vec.split(other[:, 6:9]) - origin).dot(normal) - other[:, 9]
+    return jnp.maximum(box, sphere) - _detection(plane, other, named)
