@@ -29,6 +29,7 @@ from jax.extend.core import Primitive
 from jax.extend.core import jaxpr_as_fun as _jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
+from jaxsim.math.gather import widen
 from jaxsim.math.stage import calls_for, kept_calls, lowering_calls
 from jaxsim.pytree import bare
 
@@ -186,17 +187,17 @@ class _Tangent:
             for i, x in zip(self.wrt, points, strict=True):
                 full[i] = x
             widest = max(width, width_of(points))
-            known = ([_widen(x, widest) for x in solution],) if solution else ()
+            known = ([widen(x, widest) for x in solution],) if solution else ()
             flat = _unmasked(self.of)(full, *known)
-            return [_widen(flat[i], widest) for i in self.outputs]
+            return [widen(flat[i], widest) for i in self.outputs]
 
         return function
 
     def __call__(self, leaves: Leaves) -> list[Any]:
         args, solution, tangents = self.split(leaves)
         widths = [max(args[i].shape[-1], t.shape[-1]) for i, t in zip(self.wrt, tangents, strict=True)]
-        points = [_widen(args[i], n) for i, n in zip(self.wrt, widths, strict=True)]
-        tangents = [_widen(t, n) for t, n in zip(tangents, widths, strict=True)]
+        points = [widen(args[i], n) for i, n in zip(self.wrt, widths, strict=True)]
+        tangents = [widen(t, n) for t, n in zip(tangents, widths, strict=True)]
         return jax.jvp(self.partial(args, solution), points, tangents)[1]
 
 
@@ -227,12 +228,12 @@ class _Cotangent:
         n = len(leaves) - len(self.outputs)
         residuals, cotangents = list(leaves[:n]), leaves[n:]
         width = width_of(leaves)
-        cotangents = [_widen(c, width) for c in cotangents]
+        cotangents = [widen(c, width) for c in cotangents]
         if isinstance(self.of, _Tangent):
             args, solution, _ = self.of.split([*residuals, *self.linear])
             outputs = tuple(self.of.outputs[i] for i in self.outputs)
             of = dataclasses.replace(self.of, wrt=tuple(self.of.wrt[i] for i in self.wanted), outputs=outputs)
-            points = [_widen(args[i], width) for i in of.wrt]
+            points = [widen(args[i], width) for i in of.wrt]
             return list(jax.vjp(of.partial(args, solution), *points)[1](list(cotangents)))
 
         def function(*wanted: Any) -> list[Any]:
@@ -240,7 +241,7 @@ class _Cotangent:
             for i, x in zip(self.wanted, wanted, strict=True):
                 linear[i] = x
             flat = _unmasked(self.of)([*residuals, *linear])
-            return [_widen(flat[i], width) for i in self.outputs]
+            return [widen(flat[i], width) for i in self.outputs]
 
         types = [jax.ShapeDtypeStruct((*self.linear[i][0], width), self.linear[i][1]) for i in self.wanted]
         return list(jax.linear_transpose(function, *types)(list(cotangents)))
@@ -253,10 +254,6 @@ def _unmasked(function: Any) -> Callable[..., list[Any]]:
 def _any_world(x: Any) -> Any:
     """Worlds (W,) in which any number of x (..., W) is not zero."""
     return jnp.any(x != 0, axis=tuple(range(x.ndim - 1)))
-
-
-def _widen(x: Any, width: int) -> Any:
-    return x if x.shape[-1] == width else jnp.broadcast_to(x, (*x.shape[:-1], width))
 
 
 # --- the primitive
@@ -315,7 +312,7 @@ def _trace(function: Any, signature: tuple[Any, ...], width: int, calls: bool, *
     del context
 
     def full_width(*leaves: Any) -> list[Any]:
-        return [_widen(jnp.asarray(x), width) for x in function(leaves)]
+        return [widen(jnp.asarray(x), width) for x in function(leaves)]
 
     with lowering_calls(calls):
         return jax.make_jaxpr(full_width)(*(jax.ShapeDtypeStruct(s, d) for s, d in signature))

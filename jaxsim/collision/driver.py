@@ -17,7 +17,7 @@ from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.data import Contact, Data
 from jaxsim.math.axis import concat, stack
-from jaxsim.math.gather import constant_rows, rows_by_world, rows_of
+from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.results import WarningBit
@@ -27,8 +27,6 @@ __all__ = ["collision"]
 
 _FAR = 1e10
 """Distance of a slot that holds no point, m."""
-
-Index = np.ndarray | Array
 
 
 class _Found(NamedTuple):
@@ -109,22 +107,22 @@ def _collide(
 ) -> tuple[_Found, Array]:
     """All candidate points of a kind, and whether the broad phase dropped pairs; `around` are the geoms' bounds."""
     pairs = kind.pairs
-    geom1, geom2, explicit, pair = pairs.geom1, pairs.geom2, pairs.explicit, kind.rows
+    geom1, geom2, explicit, pair = (pairs.geom1, pairs.geom2, pairs.explicit, kind.rows)
     picked, dropped = None, jnp.zeros(1, bool)
     if around is not None and kind.budget is not None:
         rows, picked, dropped = pairs_in_reach(model, data, kind, around)
-        geom1, geom2, explicit, pair = (constant_rows(x, rows) for x in (geom1, geom2, explicit, pair))
-    both = geoms.at(np.concatenate([geom1, geom2]) if picked is None else jnp.concatenate([geom1, geom2]))
+        geom1, geom2, explicit, pair = (entries(x, rows) for x in (geom1, geom2, explicit, pair))
+    both = geoms.at(joined([geom1, geom2]))
     named = named_reach(model, explicit)
     numbers, excess = _points(both, named, picked, collider=kind.collider.function)
     points = kind.collider.points
-    owner = np.repeat(pair, points) if picked is None else jnp.repeat(pair, points, axis=0)
+    owner = np.repeat(pair, points) if isinstance(pair, np.ndarray) else jnp.repeat(pair, points, axis=0)
     return _Found(numbers, excess, owner), dropped
 
 
 @stage
 def _points(
-    both: _Geoms, named: tuple[Index, Array] | None, picked: Array | None, *, collider: Callable[..., Points]
+    both: _Geoms, named: tuple[Array, Array] | None, picked: Array | None, *, collider: Callable[..., Points]
 ) -> tuple[Array, Array]:
     """A collider's points, pair by pair: their numbers and excess, see `_Found`.
 
@@ -155,34 +153,25 @@ def _fill(
     parts = []
     for source in group.sources:
         points = found[source.kind]
-        whole = source.start == 0 and source.stop == len(points.numbers)
-        if not whole:
-            points = _Found(*(x[source.start : source.stop] for x in points))
+        if source.stop - source.start < len(points.numbers):
+            start, stop = source.start, source.stop
+            points = _Found(points.numbers[start:stop], points.excess[start:stop], points.pair[start:stop])
         if source.mixed:
-            own = _entries(layout.pairs.dim, points.pair) == group.dim
+            own = by_world(entries(layout.pairs.dim, points.pair) == group.dim)
             points = points._replace(excess=jnp.where(own, points.excess, jnp.inf))
         parts.append(points)
     points, dropped = _join(parts), jnp.zeros(1, bool)
     if group.selected:
         rows, filled, dropped = pick_least(points.excess, slots=group.count)
-        pair = jnp.asarray(points.pair)[rows] if points.pair.ndim == 1 else rows_by_world(points.pair, rows)
+        pair = rows_by_world(by_world(points.pair), rows)
         points = _Found(rows_by_world(points.numbers, rows), jnp.where(filled, -1.0, jnp.inf), pair)
-    geom1, geom2, explicit = (
-        constant_rows(x, points.pair) if group.selected else x[points.pair]
-        for x in (layout.pairs.geom1, layout.pairs.geom2, layout.pairs.explicit)
-    )
+    pairs = layout.pairs
+    geom1, geom2, explicit = (entries(x, points.pair) for x in (pairs.geom1, pairs.geom2, pairs.explicit))
     contact = contact_parameters(model, geom1, geom2, explicit)
-    geoms = [jnp.asarray(g if g.ndim == 2 else g[:, None], int) for g in (geom1, geom2)]
+    geoms = [by_world(g).astype(int) for g in (geom1, geom2)]
     contact |= _placed(points.numbers, points.excess, contact["includemargin"], geoms)
     contact["dim"] = jnp.full((group.count, 1), group.dim, geoms[0].dtype)
     return contact, dropped
-
-
-def _entries(table: np.ndarray, index: Index) -> Array:
-    """Entries of a constant table, (n, 1 or W)."""
-    return (
-        jnp.asarray(table[index])[:, None] if isinstance(index, np.ndarray) else constant_rows(table, index)
-    )
 
 
 def _join(parts: list[_Found]) -> _Found:
@@ -191,11 +180,7 @@ def _join(parts: list[_Found]) -> _Found:
         return parts[0]
     most = max(p.numbers.shape[1] for p in parts)
     numbers = concat([jnp.pad(p.numbers, ((0, 0), (0, most - p.numbers.shape[1]), (0, 0))) for p in parts])
-    if all(isinstance(p.pair, np.ndarray) for p in parts):
-        pair: Index = np.concatenate([p.pair for p in parts])
-    else:
-        pair = concat([jnp.asarray(p.pair if p.pair.ndim == 2 else p.pair[:, None]) for p in parts])
-    return _Found(numbers, concat([p.excess for p in parts]), pair)
+    return _Found(numbers, concat([p.excess for p in parts]), joined([p.pair for p in parts]))
 
 
 @stage

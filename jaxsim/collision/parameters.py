@@ -6,8 +6,6 @@ Pairs are known at compile time, indices (n,), or chosen by world, (n, W).
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -15,7 +13,7 @@ from jax import Array
 from jaxsim.enums import EnableBit
 from jaxsim.math.axis import concat
 from jaxsim.math.constants import MINVAL
-from jaxsim.math.gather import constant_rows, rows_of
+from jaxsim.math.gather import Index, by_world, entries, joined, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 
@@ -23,8 +21,6 @@ __all__ = ["MINIMUM_FRICTION", "contact_parameters", "geom_reach", "named_reach"
 
 MINIMUM_FRICTION = 1e-5
 """Smallest friction coefficient of a contact (mjMINMU); keeps friction cones from degenerating."""
-
-Index = np.ndarray | Array
 
 _FIELDS = {
     "includemargin": slice(0, 1),
@@ -42,7 +38,7 @@ def geom_reach(model: Model) -> Array:
     return margin + model.geom_gap
 
 
-def named_reach(model: Model, explicit: Index) -> tuple[Index, Array] | None:
+def named_reach(model: Model, explicit: Index) -> tuple[Array, Array] | None:
     """Which pairs the model names (n, 1 or W), and the distance at which their contacts are detected, m (n, 1 or W).
 
     None: there are none. Other pairs have the sum of their geoms' `geom_reach`.
@@ -50,7 +46,7 @@ def named_reach(model: Model, explicit: Index) -> tuple[Index, Array] | None:
     if not model.npair or (isinstance(explicit, np.ndarray) and not (explicit >= 0).any()):
         return None
     margin = model.opt.o_margin if _overridden(model) else model.pair_margin
-    return _named(explicit), rows_of(margin + model.pair_gap, explicit * (explicit >= 0))
+    return by_world(explicit >= 0), rows_of(margin + model.pair_gap, explicit * (explicit >= 0))
 
 
 def contact_parameters(model: Model, geom1: Index, geom2: Index, explicit: Index) -> dict[str, Array]:
@@ -65,10 +61,7 @@ def contact_parameters(model: Model, geom1: Index, geom2: Index, explicit: Index
     geoms = _geom_numbers(
         model.geom_margin, model.geom_friction, model.geom_solref, model.geom_solimp, model.geom_solmix
     )
-    both = (
-        np.concatenate([geom1, geom2]) if isinstance(geom1, np.ndarray) else jnp.concatenate([geom1, geom2])
-    )
-    numbers = _mix(rows_of(geoms, both), _rule(model, geom1, geom2))
+    numbers = _mix(rows_of(geoms, joined([geom1, geom2])), _rule(model, geom1, geom2))
     if model.npair and not (isinstance(explicit, np.ndarray) and (explicit < 0).all()):
         named = _pair_numbers(
             model.pair_margin,
@@ -78,7 +71,7 @@ def contact_parameters(model: Model, geom1: Index, geom2: Index, explicit: Index
             model.pair_solimp,
         )
         named = rows_of(named, explicit * (explicit >= 0))
-        numbers = jnp.where(_named(explicit)[:, None], named, numbers)
+        numbers = jnp.where(by_world(explicit >= 0)[:, None], named, numbers)
     if _overridden(model):
         option = model.opt
         by = (option.o_margin[None], option.o_friction, option.o_solref, option.o_solref, option.o_solimp)
@@ -92,20 +85,15 @@ def _overridden(model: Model) -> bool:
     return bool(model.opt.enableflags & EnableBit.OVERRIDE)
 
 
-def _named(explicit: Index) -> Index:
-    """Which pairs the model names, (n, 1 or W)."""
-    return explicit[:, None] >= 0 if isinstance(explicit, np.ndarray) else explicit >= 0
-
-
-def _rule(model: Model, geom1: Index, geom2: Index) -> Any:
-    """1, 0, -1: the first geom's priority is higher, equal, lower, (n, 1 or W); None: all are equal."""
+def _rule(model: Model, geom1: Index, geom2: Index) -> Array | None:
+    """Positive, 0, negative: the first geom's priority is higher, equal, lower, (n, 1 or W); None: all are equal."""
     priority = np.asarray(model.geom_priority, np.int32)
     if (priority == priority[:1]).all():
         return None
-    if isinstance(geom1, np.ndarray):
-        rule = np.sign(priority[geom1] - priority[geom2])[:, None]
-        return rule if rule.any() else None
-    return jnp.sign(constant_rows(priority, geom1) - constant_rows(priority, geom2))
+    higher = entries(priority, geom1) - entries(priority, geom2)
+    if isinstance(higher, np.ndarray) and not higher.any():
+        return None
+    return by_world(higher)
 
 
 @stage
@@ -123,7 +111,7 @@ def _pair_numbers(
 
 
 @stage
-def _mix(both: Array, rule: Any) -> Array:
+def _mix(both: Array, rule: Array | None) -> Array:
     """Numbers of contacts (n, 15, W) from those of their first geoms, then their second geoms (2 n, 12, W).
 
     The geom of higher priority decides; equal ones mix by weight. Of equal ones the friction is the larger, and
@@ -141,7 +129,7 @@ def _mix(both: Array, rule: Any) -> Array:
     standard = (first[:, 4:5] > 0) & (second[:, 4:5] > 0)
     friction = jnp.maximum(first[:, 1:4], second[:, 1:4])
     if rule is not None:
-        rule = jnp.asarray(rule)[:, None]
+        rule = rule[:, None]
         share = jnp.where(rule == 0, share, (rule > 0).astype(share.dtype))
         standard = standard | (rule != 0)
         ruling = jnp.where(rule > 0, first[:, 1:4], second[:, 1:4])

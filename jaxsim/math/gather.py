@@ -1,14 +1,21 @@
-"""Rows of a table, chosen for each world or known at compile time. Native layout."""
+"""Rows of a table, known at compile time or chosen for each world. Native layout.
+
+An index is a numpy array (k,) where it is known, a JAX array (..., W) where it is chosen by world.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.math.axis import take
+from jaxsim.math.axis import concat, take
 
-__all__ = ["constant_rows", "rows_by_world", "rows_of", "widen"]
+__all__ = ["Index", "by_world", "entries", "joined", "rows_by_world", "rows_of", "widen"]
+
+Index = np.ndarray | Array
 
 _IN_BOUNDS = lax.GatherScatterMode.PROMISE_IN_BOUNDS
 
@@ -36,14 +43,28 @@ def rows_by_world(table: Array, rows: Array) -> Array:
     return picked.reshape(*rows.shape[:-1], *inner, rows.shape[-1])
 
 
-def constant_rows(table: np.ndarray, rows: Array) -> Array:
-    """Entries `table[rows]` of a constant (n,) for `rows` (..., W)."""
+def entries(table: np.ndarray, rows: Index) -> Index:
+    """Entries `table[rows]` of a constant (n,), of the kind that `rows` is."""
+    if isinstance(rows, np.ndarray):
+        return table[rows]
     return jnp.asarray(table).at[rows].get(mode="promise_in_bounds")
 
 
-def rows_of(table: Array, rows: np.ndarray | Array) -> Array:
-    """Rows of a table (n, ..., W or 1): by a constant index (k,), or chosen by world, (..., W)."""
+def rows_of(table: Array, rows: Index) -> Array:
+    """Rows of a table (n, ..., 1 or W): (k, ..., 1 or W)."""
     return take(table, rows) if isinstance(rows, np.ndarray) else rows_by_world(table, rows)
+
+
+def joined(parts: Sequence[Index]) -> Index:
+    """Several indices, one after the other."""
+    if all(isinstance(p, np.ndarray) for p in parts):
+        return np.concatenate(parts)
+    return concat([by_world(p) for p in parts])
+
+
+def by_world(index: Index) -> Array:
+    """As an array (..., 1 or W)."""
+    return jnp.asarray(index[:, None]) if isinstance(index, np.ndarray) else index
 
 
 def widen(x: Array, width: int) -> Array:

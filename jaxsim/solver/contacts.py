@@ -16,6 +16,7 @@ from jaxsim.enums import ConeType
 from jaxsim.math import spatial
 from jaxsim.math.axis import concat, take
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.solver import pyramid
@@ -41,8 +42,8 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     active = contact.dist < contact.includemargin
     if group.body1 is None or group.body2 is None:
         bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
-        moves = _by_world(jnp.asarray(tree(model.static).path, data.cdof.dtype)[..., None], bodies)
-        weight = _by_world(model.body_invweight0[:, 0], bodies)
+        moves = rows_by_world(jnp.asarray(tree(model.static).path, data.cdof.dtype)[..., None], bodies)
+        weight = rows_by_world(model.body_invweight0[:, 0], bodies)
     else:
         bodies = np.stack([group.body1, group.body2], axis=1)
         moves = jnp.asarray(tree(model.static).path[bodies], data.cdof.dtype)[..., None]
@@ -99,15 +100,6 @@ def _friction_damping(model: Model, contact: Contact, b_normal: Array) -> Array:
     solref = jnp.where(given[:, None], contact.solreffriction, contact.solref)
     _, b = reference_gains(model, solref, dmax)
     return jnp.where(given, b, b_normal)
-
-
-def _by_world(table: Array, index: Array) -> Array:
-    """Rows of a table (m, ..., 1 or W) chosen by world, `index` (n, k, W): `(n, k, ..., W)`."""
-    if table.shape[-1] == 1:
-        return jnp.moveaxis(table[index, ..., 0], 2, -1)
-    n, k, width = index.shape
-    index = index.reshape(n * k, *(1,) * (table.ndim - 2), width)
-    return jnp.take_along_axis(table, index, axis=0).reshape(n, k, *table.shape[1:-1], width)
 
 
 def _jacobian(model: Model, data: Data, contact: Contact, sign: Array, dim: int) -> Array:

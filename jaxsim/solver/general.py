@@ -13,7 +13,9 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.math.axis import concat, contract, take
-from jaxsim.math.dense_inverse import LEAST_PIVOT, clamped_solve
+from jaxsim.math.constants import LEAST_PIVOT
+from jaxsim.math.dense_inverse import clamped_solve
+from jaxsim.math.gather import widen
 from jaxsim.math.stage import stage
 from jaxsim.solver.linalg import blocks_of, is_large, substitute
 from jaxsim.structure.sparsity import TreeStructure, places_of
@@ -125,9 +127,9 @@ def _reduce(
     places = np.where(own, structure.size, 0) + this.entries
     both = concat([lower, upper])
     given = take(both, places.reshape(-1)).reshape(*places.shape, both.shape[-1])
-    rows = jnp.concatenate([_widen(b[start:stop], width)[:, None], _widen(given, width)], axis=1)
+    rows = jnp.concatenate([widen(b[start:stop], width)[:, None], widen(given, width)], axis=1)
     above = this.entries[:, : len(this.path) - size]
-    columns = _widen(take(upper, above.reshape(-1)).reshape(*above.shape, upper.shape[-1]), width)
+    columns = widen(take(upper, above.reshape(-1)).reshape(*above.shape, upper.shape[-1]), width)
     for (_, column), done in zip(sides, solved, strict=True):
         for k in range(column.shape[0]):
             rows = rows - column[k, end - size - 1 : end - 1][:, None] * done[k, None, :end]
@@ -143,7 +145,3 @@ def _solve_block(rows: Array) -> Array:
     a, b, c, d = rows[0, -2], rows[0, -1], rows[1, -2], jnp.maximum(rows[1, -1], LEAST_PIVOT)
     determinant = jnp.maximum(a * d - b * c, LEAST_PIVOT * d)
     return jnp.stack([d * rows[0] - b * rows[1], a * rows[1] - c * rows[0]]) / determinant
-
-
-def _widen(x: Array, width: int) -> Array:
-    return jnp.broadcast_to(x, (*x.shape[:-1], width))

@@ -26,6 +26,7 @@ from jax import Array, lax
 from jaxsim.math.axis import concat, contract, take
 from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.math.dense_inverse import clamped_solve
+from jaxsim.math.gather import widen
 from jaxsim.math.linear import bilinear
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import dot
@@ -165,7 +166,7 @@ def is_large(structure: TreeStructure) -> bool:
 
 def _factorise(structure: TreeStructure, A: Array, b: Array) -> Array:
     """Solves by a Cholesky factorisation of the full matrix, and worlds where it fails by elimination with clamps."""
-    matrix = jnp.moveaxis(full(_widen(A, b.shape[-1]), structure=structure), -1, 0)
+    matrix = jnp.moveaxis(full(widen(A, b.shape[-1]), structure=structure), -1, 0)
     right = b.T[..., None]
     L = lax.linalg.cholesky(matrix, symmetrize_input=False)
     y = lax.linalg.triangular_solve(L, right, left_side=True, lower=True)
@@ -191,10 +192,6 @@ def _eliminate(structure: TreeStructure, A: Array, b: Array) -> Array:
     return jnp.concatenate(x)
 
 
-def _widen(x: Array, width: int) -> Array:
-    return jnp.broadcast_to(x, (*x.shape[:-1], width))
-
-
 @stage
 def _reduce(
     A: Array, b: Array, rows: list[Array], solved: list[Array], *, structure: TreeStructure, block: int
@@ -212,7 +209,7 @@ def _reduce(
     this = blocks_of(structure)[block]
     width = max(A.shape[-1], b.shape[-1])
     given = take(A, this.entries.reshape(-1)).reshape(*this.entries.shape, A.shape[-1])
-    rest = jnp.concatenate([_widen(b[slice(*this.dofs)], width)[:, None], _widen(given, width)], axis=1)
+    rest = jnp.concatenate([widen(b[slice(*this.dofs)], width)[:, None], widen(given, width)], axis=1)
     end = 1 + len(this.path)
     for row, done in zip(rows, solved, strict=True):
         for k in range(row.shape[0]):

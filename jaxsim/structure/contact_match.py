@@ -12,7 +12,7 @@ from jaxsim.enums import ObjType
 from jaxsim.model import Model
 from jaxsim.pytree import Static, index_array
 from jaxsim.structure.contact_order import contact_rank
-from jaxsim.structure.pairs import Candidates
+from jaxsim.structure.pairs import GeomPairs
 from jaxsim.structure.slots import SlotLayout, slot_layout
 
 __all__ = ["Matches", "matches"]
@@ -80,7 +80,7 @@ def _slots_of(layout: SlotLayout, signs: np.ndarray, rank: np.ndarray) -> list[t
     return [(slot, pair) for _, slot, pair in sorted(known)] + chosen
 
 
-def _signs(static: Static, pairs: Candidates, sensor: int) -> np.ndarray:
+def _signs(static: Static, pairs: GeomPairs, sensor: int) -> np.ndarray:
     """The sign (npair,) of each candidate's contacts for a sensor.
 
     A contact is the sensor's if each object that it names takes part. With both named, the normal is to point from the

@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxsim.enums import DisableBit
 from jaxsim.pytree import Static, index_array
-from jaxsim.structure.pairs import find_candidates
+from jaxsim.structure.pairs import find_pairs
 
 __all__ = ["PairTable", "contact_rank", "pair_table"]
 
@@ -22,7 +22,7 @@ __all__ = ["PairTable", "contact_rank", "pair_table"]
 @functools.lru_cache(maxsize=64)
 def contact_rank(static: Static, disableflags: int) -> np.ndarray:
     """Rank (npair,) of each candidate pair in C's order."""
-    pairs = find_candidates(static, disableflags)
+    pairs = find_pairs(static, disableflags)
     body1, body2 = static.geom_bodyid[pairs.geom1], static.geom_bodyid[pairs.geom2]
     low, high = np.minimum(body1, body2), np.maximum(body1, body2)
     in_low = np.where(body1 <= body2, pairs.geom1, pairs.geom2)
@@ -54,7 +54,7 @@ class PairTable(NamedTuple):
 @functools.lru_cache(maxsize=64)
 def pair_table(static: Static, disableflags: int) -> PairTable:
     """The table of all candidates."""
-    pairs = find_candidates(static, disableflags)
+    pairs = find_pairs(static, disableflags)
     used = np.unique(np.concatenate([pairs.geom1, pairs.geom2]))
     row = np.full(static.ngeom, len(used))
     row[used] = np.arange(len(used))

@@ -11,7 +11,7 @@ from jaxsim.enums import DisableBit, GeomType
 from jaxsim.model import Model
 from jaxsim.pytree import Static, index_array
 
-__all__ = ["GeomPairs", "geom_pairs"]
+__all__ = ["GeomPairs", "find_pairs", "geom_pairs"]
 
 _NEVER = (
     (GeomType.PLANE, GeomType.PLANE),
@@ -49,11 +49,12 @@ def geom_pairs(model: Model) -> GeomPairs:
 
     Source: computation chapter, collision detection, pair-wise filtering.
     """
-    return _geom_pairs(model.static, model.opt.disableflags)
+    return find_pairs(model.static, model.opt.disableflags)
 
 
 @functools.lru_cache(maxsize=64)
-def _geom_pairs(static: Static, disableflags: int) -> GeomPairs:
+def find_pairs(static: Static, disableflags: int) -> GeomPairs:
+    """As `geom_pairs`, from the static part of a model and its disable flags."""
     kinds = static.geom_type
     g1, g2 = _meeting(static, disableflags)
     e1, e2 = static.pair_geom1.astype(int), static.pair_geom2.astype(int)

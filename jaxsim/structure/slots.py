@@ -84,18 +84,23 @@ class ContactGroup:
       start: first slot.
       stop: one past the last slot.
       sources: where candidate points come from.
-      selected: whether the geoms of a slot differ between worlds; they are then in `data.contact.geom`.
-      body1: body of the first geom of each slot; None in a selected group.
-      body2: body of the second geom; None likewise.
+      pair: pair of the layout that each slot belongs to; None in a selected group, as the two below.
+      body1: body of the first geom of each slot.
+      body2: body of the second geom.
     """
 
     dim: int
     start: int
     stop: int
     sources: tuple[Source, ...]
-    selected: bool
+    pair: np.ndarray | None
     body1: np.ndarray | None
     body2: np.ndarray | None
+
+    @property
+    def selected(self) -> bool:
+        """Whether the geoms of a slot differ between worlds; they are then in `data.contact.geom`."""
+        return self.pair is None
 
     @property
     def count(self) -> int:
@@ -159,18 +164,18 @@ def _by_types(static: Static, pairs: GeomPairs) -> dict[tuple[int, int], np.ndar
 
 @dataclass(frozen=True, eq=False)
 class _Portion:
-    """Pairs of one kind and one contact dimension: where they begin among the kind's pairs, and how many they are."""
+    """Pairs of one kind and one contact dimension: where they begin among the kind's pairs, and which they are."""
 
     kind: int
     dim: int
     start: int
-    pairs: GeomPairs
+    rows: np.ndarray
     collider: Collider
     plane: bool
 
     @property
     def points(self) -> int:
-        return len(self.pairs) * self.collider.points
+        return len(self.rows) * self.collider.points
 
 
 class _Plan(NamedTuple):
@@ -194,8 +199,8 @@ def _layout(static: Static, pairs: GeomPairs, off: bool) -> SlotLayout:
         dims, starts = np.unique(pairs.dim[rows], return_index=True)
         for dim, start, own in zip(dims.tolist(), starts.tolist(), np.split(rows, starts[1:]), strict=True):
             plane = types[0] == GeomType.PLANE
-            portions.append(_Portion(k, dim, start, pairs.at(own), COLLIDERS[types], plane))
-    plans = _plan(portions, static.nconmax)
+            portions.append(_Portion(k, dim, start, own, COLLIDERS[types], plane))
+    plans = _plan(pairs, portions, static.nconmax)
     selected = {p.kind for plan in plans if plan.slots is not None for p in plan.portions}
     selected -= {p.kind for plan in plans if plan.slots is None for p in plan.portions}
 
@@ -207,12 +212,12 @@ def _layout(static: Static, pairs: GeomPairs, off: bool) -> SlotLayout:
     groups = []
     start = 0
     for plan in plans:
-        groups.append(_group(static, plan, made, start))
+        groups.append(_group(static, pairs, plan, made, start))
         start = groups[-1].stop
     return SlotLayout(tuple(groups), tuple(made), pairs)
 
 
-def _group(static: Static, plan: _Plan, kinds: list[Kind], start: int) -> ContactGroup:
+def _group(static: Static, pairs: GeomPairs, plan: _Plan, kinds: list[Kind], start: int) -> ContactGroup:
     sources = []
     for p in plan.portions:
         kind, points = kinds[p.kind], p.collider.points
@@ -220,18 +225,16 @@ def _group(static: Static, plan: _Plan, kinds: list[Kind], start: int) -> Contac
             first = p.start * points
             sources.append(Source(p.kind, first, first + p.points, False))
         else:
-            sources.append(Source(p.kind, 0, kind.points, len(p.pairs) < len(kind.pairs)))
+            sources.append(Source(p.kind, 0, kind.points, len(p.rows) < len(kind.rows)))
     dim, stop = plan.portions[0].dim, start + plan.size
     if plan.slots is not None:
-        return ContactGroup(dim, start, stop, tuple(sources), True, None, None)
-    geoms = np.concatenate(
-        [np.repeat([p.pairs.geom1, p.pairs.geom2], p.collider.points, axis=1) for p in plan.portions], axis=1
-    )
-    body1, body2 = static.geom_bodyid[geoms]
-    return ContactGroup(dim, start, stop, tuple(sources), False, index_array(body1), index_array(body2))
+        return ContactGroup(dim, start, stop, tuple(sources), None, None, None)
+    pair = np.concatenate([np.repeat(p.rows, p.collider.points) for p in plan.portions])
+    bodies = (static.geom_bodyid[geoms[pair]] for geoms in (pairs.geom1, pairs.geom2))
+    return ContactGroup(dim, start, stop, tuple(sources), *(index_array(x) for x in (pair, *bodies)))
 
 
-def _plan(portions: list[_Portion], nconmax: int) -> list[_Plan]:
+def _plan(pairs: GeomPairs, portions: list[_Portion], nconmax: int) -> list[_Plan]:
     """Groups by contact dimension, and how many slots each has."""
     by_dim = {dim: [p for p in portions if p.dim == dim] for dim in sorted({p.dim for p in portions})}
     total = sum(p.points for p in portions)
@@ -244,17 +247,17 @@ def _plan(portions: list[_Portion], nconmax: int) -> list[_Plan]:
         if nconmax < 0 and rest and planes and sum(p.points for p in planes) <= _STATIC_LIMIT:
             plans.append(_Plan(planes, None))
             own = rest
-        slots = _safe_slots(own)
+        slots = _safe_slots(pairs, own)
         all_of_them = nconmax < 0 and slots == sum(p.points for p in own)
         plans.append(_Plan(own, None if all_of_them else slots))
     return plans if nconmax < 0 else _divide(plans, min(nconmax, total))
 
 
-def _safe_slots(portions: list[_Portion]) -> int:
+def _safe_slots(pairs: GeomPairs, portions: list[_Portion]) -> int:
     """Slots for candidates that cannot all touch at once: the usual points of one touching pair for every geom."""
     usual: dict[int, int] = {}
     for p in portions:
-        for geom in np.unique(np.concatenate([p.pairs.geom1, p.pairs.geom2])).tolist():
+        for geom in np.unique([pairs.geom1[p.rows], pairs.geom2[p.rows]]).tolist():
             usual[geom] = max(usual.get(geom, 0), p.collider.usual)
     total = sum(p.points for p in portions)
     slots = max(sum(usual.values()), _LEAST_SELECTED)
@@ -270,6 +273,6 @@ def _divide(plans: list[_Plan], nconmax: int) -> list[_Plan]:
 
 def _budget(collider: Collider, pairs: GeomPairs) -> int | None:
     """Pairs of a kind that the broad phase keeps; None: all are collided."""
-    geoms = len(np.unique(np.concatenate([pairs.geom1, pairs.geom2])))
+    geoms = len(np.unique([pairs.geom1, pairs.geom2]))
     budget = max(collider.exhaustive // 2, _NEAREST_PER_GEOM * geoms)
     return budget if len(pairs) > max(collider.exhaustive, budget) else None
