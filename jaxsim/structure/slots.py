@@ -158,8 +158,8 @@ def _by_types(static: Static, pairs: GeomPairs) -> dict[tuple[int, int], np.ndar
     types = np.stack([kinds[pairs.geom1], kinds[pairs.geom2]], axis=1)
     order = np.lexsort([pairs.dim, types[:, 1], types[:, 0]])
     found, starts = np.unique(types[order], axis=0, return_index=True)
-    pieces = np.split(order, starts[1:])
-    return {(int(a), int(b)): rows for (a, b), rows in zip(found, pieces, strict=True)}
+    ends = [*starts[1:], len(order)]
+    return {(int(a), int(b)): order[i:j] for (a, b), i, j in zip(found, starts, ends, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
