@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from jaxsim.compile.kinematics import Fields
 from jaxsim.enums import JointType, TrnType, WrapType
 
 __all__ = ["SleepError", "actuator_armature", "set_fixed", "tendon_bodies"]
-
-Fields = dict[str, Any]
 
 
 class SleepError(ValueError):

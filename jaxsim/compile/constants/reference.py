@@ -2,47 +2,69 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import lapack
 
 from jaxsim.compile.constants.fixed import actuator_armature
-from jaxsim.compile.constants.pose import Pose, kinematics
 from jaxsim.compile.constants.statistic import statistics
-from jaxsim.compile.constants.tendon import tendons
-from jaxsim.compile.constants.transmission import transmissions
-from jaxsim.compile.frames import conjugate, multiply
-from jaxsim.enums import EqType, GainType, JointType, ObjType
+from jaxsim.compile.kinematics import (
+    Fields,
+    Mechanism,
+    Paths,
+    Pose,
+    kinematics,
+    mass_matrix,
+    spatial_inertia,
+    tendons,
+    transmission,
+)
+from jaxsim.compile.kinematics.rotations import apply, conjugate, multiply, unit
+from jaxsim.enums import EqType, GainType, JointType, ObjType, TrnType
 from jaxsim.math.constants import MINVAL
 
 __all__ = ["set_reference"]
 
-Fields = dict[str, Any]
-
 
 def set_reference(fields: Fields) -> None:
     """Adds the fields that follow from kinematics and inertia at `qpos0`, and resting lengths at `qpos_spring`."""
-    pose = kinematics(fields, fields["qpos0"])
-    length, jacobian = tendons(pose)
+    mechanism, paths = Mechanism(fields), Paths.of(fields)
+    pose = kinematics(mechanism, fields["qpos0"])
+    length, jacobian = tendons(pose, paths, np.arange(fields["ntendon"]))
     joint_armature, tendon_armature = actuator_armature(fields)
     armature = fields["dof_armature"] + joint_armature[fields["dof_jntid"]]
-    matrix = pose.mass_matrix
+    matrix = mass_matrix(pose, spatial_inertia(pose))
     fields["dof_M0"] = np.diag(matrix) + armature
     matrix = matrix + np.diag(armature)
-    coupled = pose.moves[fields["dof_bodyid"]]
+    coupled = mechanism.moves[fields["dof_bodyid"]]
     coupled = coupled | coupled.T
     tendon_armature = tendon_armature + fields["tendon_armature"]
     matrix += np.where(coupled, jacobian.T @ (tendon_armature[:, None] * jacobian), 0.0)
     fields["tendon_length0"] = length
-    fields["actuator_length0"], moment = transmissions(pose, length, jacobian)
+    fields["actuator_length0"], moment = _transmissions(pose, length, jacobian)
     root = _inverse_root(fields, matrix)
     _inverse_weights(pose, root, jacobian, moment)
     _equality(pose)
     _views(pose)
     _damping_ratio(fields, moment, root)
     fields["stat"], fields["dof_length"] = statistics(pose, matrix)
-    _spring_lengths(fields)
+    _spring_lengths(mechanism, paths)
+
+
+def _transmissions(
+    pose: Pose, ten_length: np.ndarray, ten_jacobian: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns lengths (nout,) and moment arms (nout, nv) of all actuators."""
+    f = pose.fields
+    lengths, moments = np.zeros(f["nout"]), np.zeros((f["nout"], f["nv"]))
+    for i in range(f["nactuator"]):
+        first = int(f["actuator_outadr"][i])
+        rows = slice(first, first + int(f["actuator_outnum"][i]))
+        if f["actuator_trntype"][i] == TrnType.TENDON:
+            target, gear = f["actuator_trnid"][i, 0], f["actuator_gear"][first, 0]
+            lengths[rows], moments[rows] = ten_length[target] * gear, ten_jacobian[target] * gear
+        else:
+            lengths[rows], moments[rows] = transmission(pose, i)
+    return lengths, moments
 
 
 def _inverse_weights(pose: Pose, root: np.ndarray, jacobian: np.ndarray, moment: np.ndarray) -> None:
@@ -115,7 +137,7 @@ def _equality(pose: Pose) -> None:
                 data[6:10] /= np.linalg.norm(data[6:10])
             else:
                 data[3:6] = _carry(pose, data[:3], second, first)
-                data[6:10] = multiply(conjugate(pose.xquat[first].tolist()), pose.xquat[second].tolist())
+                data[6:10] = unit(multiply(conjugate(pose.xquat[first]), pose.xquat[second]))
                 data[11] = 1.0
 
 
@@ -134,7 +156,7 @@ def _views(pose: Pose) -> None:
         f[f"{kind}_pos0"] = pos - pose.xpos[body]
         f[f"{kind}_poscom0"] = pos - pose.subtree_com[np.where(target >= 0, target, body)]
     f["cam_mat0"] = pose.axes("cam")
-    f["light_dir0"] = np.einsum("nij,nj->ni", pose.xmat[f["light_bodyid"]], f["light_dir"])
+    f["light_dir0"] = apply(pose.xmat[f["light_bodyid"]], f["light_dir"])
 
 
 def _damping_ratio(fields: Fields, moment: np.ndarray, root: np.ndarray) -> None:
@@ -155,9 +177,10 @@ def _damping_ratio(fields: Fields, moment: np.ndarray, root: np.ndarray) -> None
         bias[2] *= -2 * np.sqrt(stiffness * mass)
 
 
-def _spring_lengths(fields: Fields) -> None:
+def _spring_lengths(mechanism: Mechanism, paths: Paths) -> None:
     """Sets the resting length of tendon springs that have none."""
-    unset = (fields["tendon_lengthspring"] == -1).all(1)
-    if unset.any():
-        length, _ = tendons(kinematics(fields, fields["qpos_spring"]))
-        fields["tendon_lengthspring"][unset] = length[unset, None]
+    fields = mechanism.fields
+    unset = np.flatnonzero((fields["tendon_lengthspring"] == -1).all(1))
+    if unset.size:
+        length, _ = tendons(kinematics(mechanism, fields["qpos_spring"]), paths, unset)
+        fields["tendon_lengthspring"][unset] = length[:, None]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.compile.constants.pose import Pose
-from jaxsim.enums import GeomType, JointType
+from jaxsim.compile.kinematics import Fields, Pose
+from jaxsim.enums import GeomType
 
 __all__ = ["statistics"]
 
@@ -44,7 +44,7 @@ def statistics(pose: Pose, matrix: np.ndarray) -> tuple[dict[str, Any], np.ndarr
     if f["nv"]:
         stat["meaninertia"] = float(np.diag(matrix).mean())
     stat["extent"] = max(extent, 2 * stat["meansize"])
-    return stat, _dof_lengths(f, size)
+    return stat, np.where(pose.mechanism.dof_slides, 1.0, size[f["dof_bodyid"]])
 
 
 def _bounds(pose: Pose, geoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -56,7 +56,7 @@ def _bounds(pose: Pose, geoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low.min(0), high.max(0)
 
 
-def _radii(f: dict[str, Any]) -> np.ndarray:
+def _radii(f: Fields) -> np.ndarray:
     """Bounding radii; of planes and height fields a tenth of their largest size."""
     radius = f["geom_rbound"].copy()
     for g in np.flatnonzero(radius <= 0):
@@ -84,12 +84,3 @@ def _body_sizes(pose: Pose, geoms: np.ndarray) -> np.ndarray:
     use = (f["geom_rbound"] > 0) & (body > 0)
     np.maximum.at(size, body[use], reach[use])
     return size
-
-
-def _dof_lengths(f: dict[str, Any], size: np.ndarray) -> np.ndarray:
-    type = f["jnt_type"][f["dof_jntid"]]
-    offset = np.arange(f["nv"]) - f["jnt_dofadr"][f["dof_jntid"]]
-    turning = (
-        (type == JointType.BALL) | (type == JointType.HINGE) | ((type == JointType.FREE) & (offset >= 3))
-    )
-    return np.where(turning, size[f["dof_bodyid"]], 1.0)

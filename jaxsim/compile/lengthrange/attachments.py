@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsim.compile.lengthrange.motion import Motion, multiply, rotate
-from jaxsim.compile.vectors import cross_rows
+from jaxsim.compile.kinematics.rotations import apply, conjugate, cross, multiply
+from jaxsim.compile.lengthrange.dynamics import Motion
 from jaxsim.enums import EqType, ObjType
 
 __all__ = ["Attachment", "attachment"]
@@ -44,14 +44,14 @@ class _Side(NamedTuple):
 
 def attachment(motion: Motion, i: int) -> Attachment:
     """Returns the rows of a connect or weld: position, for a weld then orientation."""
-    f = motion.fields
+    f = motion.pose.fields
     a, b = _side(motion, i, 0), _side(motion, i, 1)
     parts = [
         (a.point - b.point, a.slide - b.slide, a.slide_bias - b.slide_bias, a.inverse[0] + b.inverse[0]),
     ]
     if f["eq_type"][i] == EqType.WELD:
         scale = f["eq_data"][i, 10]
-        left = b.quat * (1.0, -1.0, -1.0, -1.0)
+        left = conjugate(b.quat)
 
         def turned(w: np.ndarray) -> np.ndarray:
             """Vector part of conj(qb) w qa of vectors w (W, ..., 3)."""
@@ -61,7 +61,7 @@ def attachment(motion: Motion, i: int) -> Attachment:
 
         error = multiply(left, a.quat)[:, 1:]
         spin = a.omega - b.omega
-        change = a.turn_bias - b.turn_bias + cross_rows(spin, b.omega)
+        change = a.turn_bias - b.turn_bias + cross(spin, b.omega)
         bias = turned(change) - 0.5 * (spin**2).sum(1)[:, None] * error
         rates = turned((a.turn - b.turn).swapaxes(1, 2)).swapaxes(1, 2)
         parts.append((scale * error, 0.5 * scale * rates, 0.5 * scale * bias, a.inverse[1] + b.inverse[1]))
@@ -72,30 +72,29 @@ def attachment(motion: Motion, i: int) -> Attachment:
 
 
 def _side(motion: Motion, i: int, side: int) -> _Side:
-    f = motion.fields
+    pose = motion.pose
+    f = pose.fields
     weld = f["eq_type"][i] == EqType.WELD
     thing = f["eq_obj2id" if side else "eq_obj1id"][i]
-    width = motion.xpos.shape[0]
     if f["eq_objtype"][i] == ObjType.SITE:
         body, anchor, turn = f["site_bodyid"][thing], f["site_pos"][thing], f["site_quat"][thing]
     else:
         body, first = thing, 3 * (1 - side if weld else side)
         anchor = f["eq_data"][i, first : first + 3]
         turn = f["eq_data"][i, 6:10] if weld and side == 0 else np.array([1.0, 0.0, 0.0, 0.0])
-    quat = motion.xquat[:, body]
-    point = motion.xpos[:, body] + rotate(anchor, quat)
-    axes = motion.axes * motion.moves[body][:, None]
-    slides = axes[..., 3:] + cross_rows(axes[..., :3], point[:, None])
+    point = pose.xpos[:, body] + apply(pose.xmat[:, body], anchor)
+    slides, turns = (j[:, 0] for j in pose.jacobian(point[:, None], np.array([body])))
+    arm = point - pose.center[:, body]
     omega, linear = motion.velocity[:, body, :3], motion.velocity[:, body, 3:]
     alpha, drift = motion.drift[:, body, :3], motion.drift[:, body, 3:]
-    speed = linear + cross_rows(omega, point)
+    speed = linear + cross(omega, arm)
     return _Side(
         point=point,
-        quat=multiply(quat, np.broadcast_to(turn, (width, 4))),
-        slide=slides.swapaxes(1, 2),
-        turn=axes[..., :3].swapaxes(1, 2),
+        quat=multiply(pose.xquat[:, body], turn),
+        slide=slides,
+        turn=turns,
         omega=omega,
-        slide_bias=drift + cross_rows(alpha, point) + cross_rows(omega, speed),
+        slide_bias=drift + cross(alpha, arm) + cross(omega, speed),
         turn_bias=alpha,
         inverse=f["body_invweight0"][body],
     )

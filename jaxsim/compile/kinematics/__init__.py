@@ -1,0 +1,22 @@
+"""Mechanics on the host, in numpy: poses, inertia, tendons and transmissions of one configuration or of many at once.
+
+Configurations are the leading axes of every array, here written `...`; there may be none.
+"""
+
+from jaxsim.compile.kinematics.inertia import mass_matrix, spatial_inertia
+from jaxsim.compile.kinematics.mechanism import Fields, Mechanism
+from jaxsim.compile.kinematics.pose import Pose, kinematics
+from jaxsim.compile.kinematics.tendon import Paths, tendons
+from jaxsim.compile.kinematics.transmission import transmission
+
+__all__ = [
+    "Fields",
+    "Mechanism",
+    "Paths",
+    "Pose",
+    "kinematics",
+    "mass_matrix",
+    "spatial_inertia",
+    "tendons",
+    "transmission",
+]
