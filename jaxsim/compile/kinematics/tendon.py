@@ -99,11 +99,10 @@ def tendons(pose: Pose, paths: Paths, ids: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _joint_values(pose: Pose) -> np.ndarray:
-    """Returns the coordinate (..., nv) of each sliding or turning joint; 0 for others."""
-    f, m = pose.fields, pose.mechanism
-    result = np.zeros((*pose.qpos.shape[:-1], m.nv))
-    for joints in (m.hinges, m.slides):
-        result[..., f["jnt_dofadr"][joints]] = pose.qpos[..., f["jnt_qposadr"][joints]]
+    """Returns the first coordinate (..., nv) of each joint at its first degree of freedom, all that tendons take."""
+    f = pose.fields
+    result = np.zeros((*pose.qpos.shape[:-1], pose.mechanism.nv))
+    result[..., f["jnt_dofadr"]] = pose.qpos[..., f["jnt_qposadr"]]
     return result
 
 
