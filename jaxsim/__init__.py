@@ -15,7 +15,7 @@ from jaxsim.options import Option
 from jaxsim.pipeline.forward import forward, step, step1, step2
 from jaxsim.pipeline.make_data import make_data
 from jaxsim.pipeline.set_const import set_const
-from jaxsim.pipeline.state import State, get_state, set_state
+from jaxsim.pipeline.state import State, get_state, set_state, state_size
 from jaxsim.results import UnsupportedError, WarningBit, explain
 from jaxsim.rollout import rollout
 
@@ -42,6 +42,7 @@ __all__ = [
     "save_model",
     "set_const",
     "set_state",
+    "state_size",
     "step",
     "step1",
     "step2",

@@ -20,6 +20,7 @@ class WarningBit(enum.IntFlag):
     BAD_CTRL = 1 << 4
     NOT_CONVERGED = 1 << 5
     PAIR_OVERFLOW = 1 << 6
+    UNSUPPORTED = 1 << 7
 
 
 class _Meaning(NamedTuple):
@@ -55,6 +56,10 @@ _MEANINGS = {
     WarningBit.NOT_CONVERGED: _Meaning(
         "the solver ran out of iterations with its gradient above tolerance",
         "raise option/iterations or option/ls_iterations, or accept it: a model tuned to few iterations may want this",
+    ),
+    WarningBit.UNSUPPORTED: _Meaning(
+        "a number of the model that was traced asks for physics that is not computed: this world lacks it",
+        "call jaxsim.make_data(model) outside of jit with this model: its error names the feature",
     ),
 }
 """What each bit means, and what helps."""

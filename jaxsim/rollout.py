@@ -10,7 +10,8 @@ from jax import Array, lax
 
 from jaxsim.data import Data
 from jaxsim.model import Model
-from jaxsim.pipeline.forward import step
+from jaxsim.pipeline.admit import admit
+from jaxsim.pipeline.forward import advance
 
 __all__ = ["rollout"]
 
@@ -40,7 +41,8 @@ def rollout(
       The data after the last step, and a mapping from each field to its trajectory, (T, ...).
 
     Raises:
-      ValueError: the number of steps is not given, a field is unknown, or `ctrl` has the wrong width.
+      UnsupportedError: the model asks for physics that jaxsim does not compute yet.
+      ValueError: the number of steps is not given, a field is unknown, or a shape is not that of one world.
     """
     if ctrl is None and steps is None:
         raise ValueError("rollout: give ctrl (T, nu), or steps")
@@ -54,7 +56,8 @@ def rollout(
         raise ValueError(f"rollout: Data has no field {', '.join(unknown)}")
 
     def body(data: Data, u: Array | None) -> tuple[Data, dict[str, Any]]:
-        data = step(model, data if u is None else data.replace(ctrl=u), substeps)
+        data = advance(model, data if u is None else data.replace(ctrl=u), substeps)
         return data, {name: getattr(data, name) for name in fields}
 
-    return lax.scan(body, jax.tree.map(jax.numpy.asarray, data), ctrl, length=length)
+    data = jax.tree.map(jax.numpy.asarray, admit(model, data, "rollout"))
+    return lax.scan(body, data, ctrl, length=length)

@@ -10,11 +10,12 @@ from jax import Array
 
 from jaxsim.data import Contact, Data
 from jaxsim.model import Model
+from jaxsim.pytree import Static
 from jaxsim.structure.rows import row_layout
 from jaxsim.structure.slots import slot_count
 from jaxsim.structure.trees import m_entry_count
 
-__all__ = ["blank", "initial_state"]
+__all__ = ["blank", "dimensions", "initial_state"]
 
 
 def blank(model: Model, buffers: bool = True) -> Data:
@@ -22,7 +23,7 @@ def blank(model: Model, buffers: bool = True) -> Data:
 
     Without buffers there are no slots for contacts and no constraint rows.
     """
-    dims = {name: value for name, value in model.static.fields.items() if isinstance(value, int)}
+    dims = dimensions(model.static)
     dims |= (
         {"ncon": slot_count(model), "nefcmax": row_layout(model).size}
         if buffers
@@ -34,6 +35,11 @@ def blank(model: Model, buffers: bool = True) -> Data:
         geom=contact.geom - 1, efc_address=contact.efc_address - 1, dist=contact.dist + 1
     )
     return _zeros(Data, dims, contact=contact, work=None)
+
+
+def dimensions(static: Static) -> dict[str, int]:
+    """The sizes of a model by name, from its static part."""
+    return {name: value for name, value in static.fields.items() if isinstance(value, int)}
 
 
 def initial_state(model: Model) -> dict[str, Array]:

@@ -14,6 +14,7 @@ from jax import Array, lax
 from jaxsim import worlds
 from jaxsim.data import Data
 from jaxsim.model import Model
+from jaxsim.pipeline.admit import admit
 from jaxsim.pipeline.blank import blank
 from jaxsim.pipeline.integrators import INTEGRATORS
 from jaxsim.pipeline.sensors.run import sensor_acc, sensor_pos, sensor_vel
@@ -26,14 +27,13 @@ from jaxsim.pipeline.stages import (
     run,
     sensors,
 )
-from jaxsim.pipeline.supported import check_supported
 from jaxsim.pipeline.tendon import tendon
 from jaxsim.pipeline.transmission import transmission
 from jaxsim.pipeline.watch import Outcome, guard_state, guard_step, harmless
 from jaxsim.pipeline.work import Work
 from jaxsim.structure.trees import m_entries
 
-__all__ = ["forward", "native_forward", "native_step", "step", "step1", "step2"]
+__all__ = ["advance", "forward", "native_forward", "native_step", "step", "step1", "step2"]
 
 
 def native_forward(model: Model, state: State, solution: Array | None = None) -> tuple[Data, Array]:
@@ -104,9 +104,9 @@ def forward(model: Model, data: Data) -> Data:
 
     Raises:
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
+      ValueError: the state does not have the shapes of one world of the model.
     """
-    check_supported(model)
-    return _forward(model, integration_state(data))
+    return _forward(model, integration_state(admit(model, data, "forward")))
 
 
 def step(model: Model, data: Data, substeps: int = 1) -> Data:
@@ -122,13 +122,20 @@ def step(model: Model, data: Data, substeps: int = 1) -> Data:
 
     Raises:
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
+      ValueError: the state does not have the shapes of one world of the model.
     """
-    check_supported(model)
+    return advance(model, admit(model, data, "step"), substeps)
+
+
+def advance(model: Model, data: Data, substeps: int = 1) -> Data:
+    """`step` of a model and data that were looked at before."""
+
+    def one(state: State, _: None) -> tuple[State, None]:
+        return integration_state(_step(model, state)), None
+
     state = integration_state(data)
     if substeps > 1:
-        state = lax.scan(lambda s, _: (integration_state(_step(model, s)), None), state, length=substeps - 1)[
-            0
-        ]
+        state, _ = lax.scan(one, state, length=substeps - 1)
     return _step(model, state)
 
 
@@ -144,9 +151,9 @@ def step1(model: Model, data: Data) -> Data:
 
     Raises:
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
+      ValueError: the state does not have the shapes of one world of the model.
     """
-    check_supported(model)
-    return _step1(model, integration_state(data))
+    return _step1(model, integration_state(admit(model, data, "step1")))
 
 
 def step2(model: Model, data: Data) -> Data:
@@ -160,6 +167,6 @@ def step2(model: Model, data: Data) -> Data:
 
     Raises:
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
+      ValueError: the state does not have the shapes of one world of the model.
     """
-    check_supported(model)
-    return _step2(model, data)
+    return _step2(model, admit(model, data, "step2"))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import enum
 import math
+from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.model import Model
+from jaxsim.pipeline.admit import check_state
 
 __all__ = ["State", "get_state", "set_state", "state_size"]
 
@@ -54,7 +56,8 @@ _FIELDS = {
 }
 
 
-def _chosen(spec: int) -> list[str]:
+def _chosen(spec: Any) -> list[str]:
+    spec = int(spec)
     if not 0 <= spec <= State.INTEGRATION:
         raise ValueError(
             f"state spec {spec} is not a combination of State bits, 0 to {int(State.INTEGRATION)}"
@@ -63,7 +66,11 @@ def _chosen(spec: int) -> list[str]:
 
 
 def state_size(model: Model, spec: int) -> int:
-    """Length of the vector of `get_state`.
+    """Length of the vector of `get_state` (mj_stateSize).
+
+    Args:
+      model: the model.
+      spec: bits of `State`; a `mujoco.mjtState` will do, here as everywhere.
 
     Raises:
       ValueError: `spec` has bits that mjtState has not.
@@ -87,7 +94,7 @@ def state_size(model: Model, spec: int) -> int:
 
 
 def get_state(model: Model, data: Data, spec: int) -> Array:
-    """Copies components of the state of one world into a vector.
+    """Copies components of the state of one world into a vector (mj_getState).
 
     Args:
       model: the model.
@@ -95,16 +102,16 @@ def get_state(model: Model, data: Data, spec: int) -> Array:
       spec: bits of `State`.
 
     Raises:
-      ValueError: `spec` has bits that mjtState has not.
+      ValueError: `spec` has bits that mjtState has not, or `data` has not the shapes of one world.
     """
-    del model
+    check_state(model, data, "get_state")
     dtype = data.qpos.dtype
     parts = [jnp.ravel(getattr(data, name)).astype(dtype) for name in _chosen(spec)]
     return jnp.concatenate(parts) if parts else jnp.zeros((0,), dtype)
 
 
 def set_state(model: Model, data: Data, state: Array, spec: int) -> Data:
-    """Replaces components of the state of one world by those in a vector.
+    """Replaces components of the state of one world by those in a vector (mj_setState).
 
     Args:
       model: the model.
@@ -115,6 +122,7 @@ def set_state(model: Model, data: Data, state: Array, spec: int) -> Data:
     Raises:
       ValueError: the vector has the wrong length, or `spec` has bits that mjtState has not.
     """
+    check_state(model, data, "set_state")
     if state.shape != (state_size(model, spec),):
         raise ValueError(f"state has shape {state.shape}; spec {spec} needs ({state_size(model, spec)},)")
     fields, start = {}, 0

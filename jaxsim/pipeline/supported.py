@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import functools
+import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.core import Tracer
 
 from jaxsim.enums import (
@@ -30,7 +35,7 @@ from jaxsim.pytree import Static
 from jaxsim.results import UnsupportedError
 from jaxsim.structure.slots import unsupported_pairs
 
-__all__ = ["check_constants", "check_supported"]
+__all__ = ["asks_for_more", "check_constants", "check_supported"]
 
 _EQUALITIES = (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON)
 _SOLVERS = (SolverType.NEWTON,)
@@ -103,23 +108,68 @@ _VALUES: tuple[tuple[Callable[[Model], Any], str], ...] = (
     (lambda m: m.geom_adhesion, "geom adhesion"),
     (lambda m: m.pair_adhesion, "pair adhesion"),
 )
-"""(numbers that must be zero, what they mean otherwise); not checked while they are traced."""
+"""(numbers that must be zero, what they mean otherwise)."""
 
 
 def check_supported(model: Model) -> None:
     """Refuses models that ask for physics jaxsim does not compute yet.
 
+    Structures and arrays that passed are remembered, so that nothing is read from the device twice. Numbers that are
+    traced cannot be judged here: see `asks_for_more`.
+
     Raises:
       UnsupportedError: lists every such element by type, name and feature.
     """
-    found = list(_static_refusals(_Key(model.without_leaves())))
-    if found:  # equal keys may differ in names
-        found = list(_static_refusals.__wrapped__(_Key(model)))
-    for value, meaning in _VALUES:
-        x = value(model)
-        if not isinstance(x, Tracer) and np.any(np.asarray(x) != 0):
-            found.append(meaning)
+    found = []
+    parts = (model.static, model.opt.static)
+    if parts not in _passed:
+        found += _static_refusals(model)
+        if not found:
+            _remember(_passed, parts, True)
+    found += [what for value, what in _VALUES if not _traced(x := value(model)) and not _is_zero(x)]
     _raise(found)
+
+
+def asks_for_more(model: Model) -> Array | None:
+    """Whether traced numbers ask for physics that jaxsim does not compute yet, a bool scalar; None: none are traced.
+
+    What cannot be refused while a program is traced, a changed `opt.density` under `jit` say, is judged on the device
+    and reported as `WarningBit.UNSUPPORTED`: it is never dropped without a word.
+    """
+    traced = [x for value, _ in _VALUES if _traced(x := value(model))]
+    if not traced:
+        return None
+    return functools.reduce(jnp.logical_or, [jnp.any(x != 0) for x in traced])
+
+
+_PASSED = 64
+_ZEROS = 256
+
+_passed: OrderedDict[Any, Any] = OrderedDict()
+"""Static parts of models without refusals."""
+_zeros: OrderedDict[int, weakref.ref[Any]] = OrderedDict()
+"""Arrays on the device that are known to be zero, by identity."""
+
+
+def _remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    table[key] = value
+    while len(table) > (_ZEROS if table is _zeros else _PASSED):
+        table.popitem(last=False)
+
+
+def _traced(x: Any) -> bool:
+    return isinstance(x, Tracer)
+
+
+def _is_zero(x: Any) -> bool:
+    known = _zeros.get(id(x))
+    if known is not None and known() is x:
+        return True
+    if np.any(np.asarray(x) != 0):
+        return False
+    if isinstance(x, jax.Array):  # they never change
+        _remember(_zeros, id(x), weakref.ref(x))
+    return True
 
 
 def check_constants(model: Model) -> None:
@@ -137,25 +187,10 @@ def _raise(found: list[str]) -> None:
         raise UnsupportedError("jaxsim does not compute yet:\n  " + "\n  ".join(shown))
 
 
-class _Key:
-    """A model without its leaves, compared by its static parts, so that the check runs once per structure."""
-
-    def __init__(self, model: Model):
-        self.model = model
-        self.parts = (model.static, model.opt.static)
-
-    def __hash__(self) -> int:
-        return hash(self.parts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self.parts == other.parts
-
-
-@functools.lru_cache(maxsize=16)
-def _static_refusals(key: _Key) -> tuple[str, ...]:
-    model = key.model
+def _static_refusals(model: Model) -> list[str]:
+    """What the static part of a model asks for and is refused."""
     found = [f"option: {what(model.opt.static)}" for refused, what in _OPTIONS if refused(model.opt.static)]
-    return (*found, *_elements(_ELEMENTS, model), *unsupported_pairs(model))
+    return [*found, *_elements(_ELEMENTS, model), *unsupported_pairs(model)]
 
 
 def _elements(rules: tuple[_Rule, ...], model: Model) -> list[str]:

@@ -1,7 +1,12 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
+import jaxsim
+from jaxsim.pipeline import supported
 from jaxsim.pipeline.supported import check_supported
-from jaxsim.results import UnsupportedError
+from jaxsim.results import UnsupportedError, WarningBit
 from tests.pipeline import scenes
 from tests.pipeline.oracle import load
 
@@ -36,3 +41,35 @@ def test_names_what_it_refuses(xml, message):
 def test_accepts_what_it_computes():
     check_supported(load(scenes.SENSORS)[1])
     check_supported(load(f"<mujoco>{BODY.format(geom='box')}</mujoco>")[1])
+
+
+def test_a_traced_number_is_judged_on_the_device():
+    """Under `jit` nobody can refuse a density; it must not be dropped without a word."""
+    _, model = load(scenes.hopper())
+    data = jaxsim.make_data(model)
+    value = jnp.asarray(3)
+
+    def dense(n):
+        return model.replace(opt=model.opt.replace(noslip_iterations=n))
+
+    with pytest.raises(UnsupportedError, match="noslip"):
+        jaxsim.step(dense(value), data)
+    step = jax.jit(lambda n: jaxsim.step(dense(n), data))
+    assert int(step(value).warning) == WarningBit.UNSUPPORTED
+    assert int(step(0 * value).warning) == 0
+    both = jax.jit(jax.vmap(lambda n: jaxsim.rollout(dense(n), data, steps=2)[0]))(jnp.asarray([0, 3]))
+    np.testing.assert_array_equal(both.warning, [0, WarningBit.UNSUPPORTED])
+
+
+def test_reads_the_device_once(monkeypatch):
+    _, model = load(scenes.hopper())
+    reads = []
+    monkeypatch.setattr(supported.np, "asarray", lambda x, *a: reads.append(x) or np.array(x, *a))
+    check_supported(model)
+    assert reads
+    reads.clear()
+    check_supported(model)
+    check_supported(model.replace(body_mass=model.body_mass * 2))
+    assert not reads
+    check_supported(model.replace(geom_surfacevel=model.geom_surfacevel + 0))
+    assert len(reads) == 1
