@@ -161,11 +161,15 @@ def _traced(x: Any) -> bool:
     return isinstance(x, Tracer)
 
 
+def _read_any(x: Any) -> bool:
+    return bool(np.any(np.asarray(x) != 0))
+
+
 def _is_zero(x: Any) -> bool:
     known = _zeros.get(id(x))
     if known is not None and known() is x:
         return True
-    if np.any(np.asarray(x) != 0):
+    if _read_any(x):
         return False
     if isinstance(x, jax.Array):  # they never change
         _remember(_zeros, id(x), weakref.ref(x))

@@ -64,7 +64,7 @@ def test_a_traced_number_is_judged_on_the_device():
 def test_reads_the_device_once(monkeypatch):
     _, model = load(scenes.hopper())
     reads = []
-    monkeypatch.setattr(supported.np, "asarray", lambda x, *a: reads.append(x) or np.array(x, *a))
+    monkeypatch.setattr(supported, "_read_any", lambda x: reads.append(x) or bool(np.any(x)))
     check_supported(model)
     assert reads
     reads.clear()
