@@ -59,7 +59,7 @@ _MEANINGS = {
     ),
     WarningBit.UNSUPPORTED: _Meaning(
         "a number of the model that was traced asks for physics that is not computed: this world lacks it",
-        "call jaxsim.make_data(model) outside of jit with this model: its error names the feature",
+        "call jaxsim.step(model, data) with this model outside of jit: its error names the feature",
     ),
 }
 """What each bit means, and what helps."""

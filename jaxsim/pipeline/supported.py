@@ -126,8 +126,20 @@ def check_supported(model: Model) -> None:
         found += _static_refusals(model)
         if not found:
             _remember(_passed, parts, True)
-    found += [what for value, what in _VALUES if not _traced(x := value(model)) and not _is_zero(x)]
+    found += [what for x, what in _must_be_zero(model) if not isinstance(x, Tracer) and not _is_zero(x)]
     _raise(found)
+
+
+def _must_be_zero(model: Model) -> list[tuple[Any, str]]:
+    """Numbers that must be zero, and what they mean otherwise; optional leaves that programs leave out among them."""
+    found = [(value(model), what) for value, what in _VALUES]
+    for record in (model, model.opt):
+        for name in sorted(record._optional_names):
+            if not record.has(name):
+                found.append(
+                    (getattr(record, name), f"{name} that was zero and was not set with replace({name}=...)")
+                )
+    return found
 
 
 def asks_for_more(model: Model) -> Array | None:
@@ -136,7 +148,7 @@ def asks_for_more(model: Model) -> Array | None:
     What cannot be refused while a program is traced, a changed `opt.density` under `jit` say, is judged on the device
     and reported as `WarningBit.UNSUPPORTED`: it is never dropped without a word.
     """
-    traced = [x for value, _ in _VALUES if _traced(x := value(model))]
+    traced = [x for x, _ in _must_be_zero(model) if isinstance(x, Tracer)]
     if not traced:
         return None
     return functools.reduce(jnp.logical_or, [jnp.any(x != 0) for x in traced])
@@ -155,10 +167,6 @@ def _remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> None:
     table[key] = value
     while len(table) > (_ZEROS if table is _zeros else _PASSED):
         table.popitem(last=False)
-
-
-def _traced(x: Any) -> bool:
-    return isinstance(x, Tracer)
 
 
 def _read_any(x: Any) -> bool:

@@ -26,8 +26,8 @@ BODY = """<worldbody><site name="s0"/>
         ),
         ("<actuator><general name='a' site='s1'/></actuator>", "actuator 'a': transmission site"),
         (
-            "<actuator><muscle name='a' joint='j' lengthrange='0 1'/></actuator>",
-            "actuator 'a': gaintype muscle",
+            "<actuator><general name='a' joint='j' dyntype='user'/></actuator>",
+            "actuator 'a': dyntype user",
         ),
         ("<sensor><rangefinder name='r' site='s1'/></sensor>", "sensor 'r': type rangefinder"),
     ],
@@ -59,6 +59,24 @@ def test_a_traced_number_is_judged_on_the_device():
     assert int(step(0 * value).warning) == 0
     both = jax.jit(jax.vmap(lambda n: jaxsim.rollout(dense(n), data, steps=2)[0]))(jnp.asarray([0, 3]))
     np.testing.assert_array_equal(both.warning, [0, WarningBit.UNSUPPORTED])
+
+
+def test_an_optional_leaf_changed_behind_our_back():
+    """What was left out because it was zero is not left out without a word when `jax.tree.map` changes it."""
+    _, model = load(scenes.hopper())
+    data = jaxsim.make_data(model)
+    assert not model.opt.has("density")
+
+    def dense(model, add):
+        leaves, tree = jax.tree.flatten(model.opt)
+        leaves = [x + add if x is model.opt.density else x for x in leaves]
+        return model.replace(opt=jax.tree.unflatten(tree, leaves))
+
+    with pytest.raises(UnsupportedError, match=r"density .*replace\(density"):
+        jaxsim.step(dense(model, 1.0), data)
+    step = jax.jit(lambda model, add: jaxsim.step(dense(model, add), data))
+    assert int(step(model, 1.0).warning) == WarningBit.UNSUPPORTED
+    assert int(step(model, 0.0).warning) == 0
 
 
 def test_reads_the_device_once(monkeypatch):
