@@ -21,11 +21,6 @@ BODY = """<worldbody><site name="s0"/>
         ("<option noslip_iterations='3'/>", "noslip"),
         ("<option solver='CG'/>", "solver CG"),
         (
-            "<tendon><spatial name='t'><site site='s0'/><site site='s1'/></spatial></tendon>",
-            "tendon 't': spatial",
-        ),
-        ("<actuator><general name='a' site='s1'/></actuator>", "actuator 'a': transmission site"),
-        (
             "<actuator><general name='a' joint='j' dyntype='user'/></actuator>",
             "actuator 'a': dyntype user",
         ),
