@@ -157,9 +157,9 @@ def _by_types(static: Static, pairs: GeomPairs) -> dict[tuple[int, int], np.ndar
     kinds = static.geom_type.astype(int)
     types = np.stack([kinds[pairs.geom1], kinds[pairs.geom2]], axis=1)
     order = np.lexsort([pairs.dim, types[:, 1], types[:, 0]])
-    found, starts = np.unique(types[order], axis=0, return_index=True)
-    ends = [*starts[1:], len(order)]
-    return {(int(a), int(b)): order[i:j] for (a, b), i, j in zip(found, starts, ends, strict=True)}
+    found, counts = np.unique(types[order], axis=0, return_counts=True)
+    ends = np.cumsum(counts)
+    return {(int(a), int(b)): order[j - n : j] for (a, b), n, j in zip(found, counts, ends, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,6 +112,14 @@ def test_parameters_by_world() -> None:
         np.testing.assert_allclose(ratio[used], np.broadcast_to(scale, used.shape)[used])
 
 
+def test_model_without_pairs() -> None:
+    mj_model = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
+    )
+    layout = slot_layout(put_model(mj_model))
+    assert (layout.count, layout.kinds) == (0, ())
+
+
 def test_layout_is_cached() -> None:
     mj_model = _heap(3)
     assert slot_layout(put_model(mj_model)) is slot_layout(put_model(mj_model))
