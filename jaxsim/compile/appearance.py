@@ -5,24 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from jaxsim.compile.columns import column
+from jaxsim.compile.columns import columns, landed
 from jaxsim.compile.names import Names
 from jaxsim.mjcf import Document, Element
 
 __all__ = ["Material", "compile_material", "material_fields"]
 
 _ROLES = ["user", "rgb", "occlusion", "roughness", "metallic", "normal", "opacity", "emissive", "rgba", "orm"]
-_PLAIN = [
-    "texuniform",
-    "texrepeat",
-    "emission",
-    "specular",
-    "shininess",
-    "reflectance",
-    "metallic",
-    "roughness",
-    "rgba",
-]
 
 
 @dataclass(eq=False)
@@ -67,7 +56,8 @@ def material_fields(materials: list[Material], names: Names) -> dict[str, Any]:
         for role, (texture, element) in material.textures.items():
             row[role] = names.id("texture", texture, element, "texture")
         texid.append(row)
-    fields: dict[str, Any] = {"nmat": len(materials), "mat_texid": column("mat_texid", texid)}
-    for name in _PLAIN:
-        fields[f"mat_{name}"] = column(f"mat_{name}", [material.values[name] for material in materials])
-    return fields
+    rows: dict[str, list[Any]] = {
+        **landed("material", "mat_", [material.values for material in materials]),
+        "mat_texid": texid,
+    }
+    return {"nmat": len(materials), **columns(rows)}

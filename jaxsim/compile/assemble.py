@@ -28,6 +28,7 @@ from jaxsim.compile.texture import texture_fields
 from jaxsim.compile.tree import Tree, build_tree
 from jaxsim.compile.treefields import tree_fields
 from jaxsim.mjcf import Document, MjcfError
+from jaxsim.mjcf.schema import landing
 from jaxsim.model import Model, from_fields
 
 __all__ = ["compile_document"]
@@ -192,6 +193,6 @@ def _spring_dampers(tree: Tree, fields: dict[str, Any]) -> None:
 def _given_statistics(document: Document, fields: dict[str, Any]) -> None:
     """Overrides the computed statistics by those that the model gives."""
     given: Any = document.settings("statistic")
-    for name in ("meaninertia", "meanmass", "meansize", "extent", "center"):
-        if given[name] is not None:
-            fields["stat"][name] = np.asarray(given[name])
+    for name, attribute in landing("statistic", "stat.").items():
+        if given[attribute.name] is not None:
+            fields["stat"][name] = np.asarray(given[attribute.name])

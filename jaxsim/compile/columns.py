@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from jaxsim.mjcf.schema import landing
 from jaxsim.model import Model
 
-__all__ = ["column", "empty_fields"]
+__all__ = ["column", "columns", "empty_fields", "landed"]
 
 
 @cache
@@ -42,6 +43,23 @@ def column(name: str, rows: Sequence[Any] | np.ndarray) -> np.ndarray:
     """
     dtype, row = _layout()[name]
     return np.asarray(rows, dtype).reshape(len(rows), *row)
+
+
+def columns(rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Returns the arrays of several fields, from the rows of each."""
+    return {name: column(name, values) for name, values in rows.items()}
+
+
+def landed(key: str, start: str, objects: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Returns the rows of fields that are attributes as they are; the MJCF table says which.
+
+    Args:
+        key: the element type.
+        start: what the fields begin with.
+        objects: the attributes of each object; one that is not there has the table's default.
+    """
+    same = landing(key, start)
+    return {field: [values.get(a.name, a.default) for values in objects] for field, a in same.items()}
 
 
 def empty_fields() -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxsim.compile.columns import column
+from jaxsim.compile.columns import columns, landed
 from jaxsim.compile.names import Names
 from jaxsim.enums import EqType, JointType, ObjType
 from jaxsim.mjcf import Document, Element
@@ -41,17 +41,15 @@ def compile_equality(document: Document, names: Names) -> dict[str, Any]:
         _resolve(names, item)
         items.append(item)
     names.add("equality", items)
-    return {
-        "neq": len(items),
-        "eq_type": column("eq_type", [item.type for item in items]),
-        "eq_obj1id": column("eq_obj1id", [item.first for item in items]),
-        "eq_obj2id": column("eq_obj2id", [item.second for item in items]),
-        "eq_objtype": column("eq_objtype", [item.objtype for item in items]),
-        "eq_active0": column("eq_active0", [item.values["active"] for item in items]),
-        "eq_solref": column("eq_solref", [item.values["solref"] for item in items]),
-        "eq_solimp": column("eq_solimp", [item.values["solimp"] for item in items]),
-        "eq_data": column("eq_data", [item.data for item in items]),
+    rows: dict[str, list[Any]] = {
+        **landed("weld", "eq_", [item.values for item in items]),
+        "eq_type": [item.type for item in items],
+        "eq_obj1id": [item.first for item in items],
+        "eq_obj2id": [item.second for item in items],
+        "eq_objtype": [item.objtype for item in items],
+        "eq_data": [item.data for item in items],
     }
+    return {"neq": len(items), **columns(rows)}
 
 
 def _resolve(names: Names, item: _Equality) -> None:

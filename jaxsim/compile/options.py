@@ -6,40 +6,16 @@ from typing import Any
 
 from jaxsim.enums import ConeType, DisableBit, EnableBit, IntegratorType, SolverType
 from jaxsim.mjcf import Document
+from jaxsim.mjcf.schema import landing
 
 __all__ = ["compile_options"]
-
-_REALS = [
-    "timestep",
-    "impratio",
-    "tolerance",
-    "ls_tolerance",
-    "noslip_tolerance",
-    "ccd_tolerance",
-    "sleep_tolerance",
-    "gravity",
-    "wind",
-    "magnetic",
-    "density",
-    "viscosity",
-    "o_margin",
-    "o_solref",
-    "o_solimp",
-    "o_friction",
-    "iterations",
-    "ls_iterations",
-    "noslip_iterations",
-    "ccd_iterations",
-    "sdf_iterations",
-    "sdf_initpoints",
-]
 
 
 def compile_options(document: Document) -> dict[str, Any]:
     """Returns the fields of Option."""
     option: Any = document.settings("option")
     flag: Any = document.settings("option/flag")
-    fields: dict[str, Any] = {name: option[name] for name in _REALS}
+    fields: dict[str, Any] = {name: option[a.name] for name, a in landing("option", "opt.").items()}
     fields["integrator"] = int(IntegratorType[option["integrator"].upper()])
     fields["cone"] = int(ConeType[option["cone"].upper()])
     fields["solver"] = int(SolverType[option["solver"].upper()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from jaxsim.compile.columns import column
+from jaxsim.compile.columns import columns, landed
 from jaxsim.compile.names import Names
 from jaxsim.compile.records import Body, Geom
 from jaxsim.mjcf import Document, Element
@@ -47,16 +47,13 @@ def compile_contact(document: Document, names: Names) -> dict[str, Any]:
             item.id = index
         names.add(kind, items)
 
-    def take(attribute: str) -> list[Any]:
-        return [pair.values[attribute] for pair in pairs]
-
-    fields["pair_dim"] = column("pair_dim", take("condim"))
-    fields["pair_geom1"] = column("pair_geom1", [pair.first.id for pair in pairs])
-    fields["pair_geom2"] = column("pair_geom2", [pair.second.id for pair in pairs])
-    for name in ("solref", "solreffriction", "solimp", "margin", "gap", "adhesion", "friction"):
-        fields[f"pair_{name}"] = column(f"pair_{name}", take(name))
-    fields["exclude_signature"] = column("exclude_signature", [item.signature for item in excludes])
-    return fields
+    rows = {
+        **landed("pair", "pair_", [pair.values for pair in pairs]),
+        "pair_geom1": [pair.first.id for pair in pairs],
+        "pair_geom2": [pair.second.id for pair in pairs],
+        "exclude_signature": [item.signature for item in excludes],
+    }
+    return fields | columns(rows)
 
 
 def _pair(document: Document, names: Names, element: Element) -> _Pair:

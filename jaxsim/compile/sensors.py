@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.compile.columns import column
+from jaxsim.compile.columns import columns, landed
 from jaxsim.compile.names import Names
 from jaxsim.compile.sensor_forms import FORMS, CompiledSensor
-from jaxsim.compile.userdata import user_column
-from jaxsim.enums import DataType, SensorType
+from jaxsim.compile.userdata import user_field
+from jaxsim.enums import DataType, ObjType, SensorType
 from jaxsim.mjcf import Document
 from jaxsim.structure.sensors import BY_TAG
 
@@ -82,12 +82,9 @@ def _fields(document: Document, sensors: list[CompiledSensor], history: int) -> 
         "sensor_adr": [0, *np.cumsum(dims).tolist()][: len(dims)],
         "sensor_history": list(zip(samples, modes, strict=True)),
         "sensor_historyadr": [start if n else -1 for start, n in zip(starts, lengths, strict=False)],
-        "sensor_cutoff": take("cutoff", 0.0),
-        "sensor_noise": take("noise", 0.0),
-        "sensor_delay": take("delay", 0.0),
-        "sensor_interval": take("interval", (0.0, 0.0)),
+        **landed("sensor/touch", "sensor_", [s.values for s in sensors]),
     }
-    fields: dict[str, Any] = {name: column(name, values) for name, values in rows.items()}
-    fields["sensor_user"] = user_column(document, "sensor", [s.element for s in sensors], take("user", None))
+    fields: dict[str, Any] = columns(rows)
+    fields |= user_field(document, ObjType.SENSOR, [s.element for s in sensors], take("user", None))
     fields.update(nsensor=len(sensors), nsensordata=sum(dims), nhistory=starts[-1])
     return fields

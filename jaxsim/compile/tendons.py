@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxsim.compile.columns import column
+from jaxsim.compile.columns import columns, landed
 from jaxsim.compile.names import Names
 from jaxsim.compile.settings import SettingsOf, is_limited
-from jaxsim.compile.userdata import user_column
-from jaxsim.enums import GeomType, WrapType
+from jaxsim.compile.userdata import user_field
+from jaxsim.enums import GeomType, ObjType, WrapType
 from jaxsim.mjcf import Document, Element
 
 __all__ = ["Tendon", "compile_tendons"]
@@ -148,8 +148,8 @@ def _drawn(document: Document, tendon: Tendon, name: str, default: Any) -> Any:
 
 
 def _fields(document: Document, names: Names, tendons: list[Tendon]) -> dict[str, Any]:
-    def take(attribute: str, default: Any = None) -> list[Any]:
-        return [t.values.get(attribute, default) for t in tendons]
+    def take(attribute: str) -> list[Any]:
+        return [t.values[attribute] for t in tendons]
 
     wraps = [wrap for tendon in tendons for wrap in tendon.path]
     adr = [0]
@@ -167,31 +167,21 @@ def _fields(document: Document, names: Names, tendons: list[Tendon]) -> dict[str
             names.id("material", m, t.element, "material") if m else -1
             for t, m in zip(tendons, materials, strict=True)
         ],
-        "tendon_group": take("group"),
         "tendon_limited": [t.limited for t in tendons],
         "tendon_actfrclimited": [t.actfrclimited for t in tendons],
         "tendon_width": widths,
-        "tendon_solref_lim": take("solreflimit"),
-        "tendon_solimp_lim": take("solimplimit"),
-        "tendon_solref_fri": take("solreffriction"),
-        "tendon_solimp_fri": take("solimpfriction"),
-        "tendon_range": take("range"),
-        "tendon_actfrcrange": take("actuatorfrcrange"),
-        "tendon_margin": take("margin"),
+        **landed("fixed", "tendon_", [t.values for t in tendons]),
         "tendon_stiffness": [s[0] for s in stiffness],
         "tendon_stiffnesspoly": [s[1:] for s in stiffness],
         "tendon_damping": [d[0] for d in damping],
         "tendon_dampingpoly": [d[1:] for d in damping],
-        "tendon_armature": take("armature"),
-        "tendon_frictionloss": take("frictionloss"),
-        "tendon_lengthspring": take("springlength"),
         "tendon_rgba": rgba,
         "wrap_type": [wrap.type for wrap in wraps],
         "wrap_objid": [wrap.id for wrap in wraps],
         "wrap_prm": [wrap.prm for wrap in wraps],
         "wrap_sideid": [int(wrap.prm) if wrap.type in _GEOMS else -1 for wrap in wraps],
     }
-    fields = {name: column(name, rows) for name, rows in fields.items()}
-    fields["tendon_user"] = user_column(document, "tendon", [t.element for t in tendons], take("user"))
+    fields = columns(fields)
+    fields |= user_field(document, ObjType.TENDON, [t.element for t in tendons], take("user"))
     fields["ntendon"], fields["nwrap"] = len(tendons), len(wraps)
     return fields

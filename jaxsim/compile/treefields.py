@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.compile.columns import column
+from jaxsim.compile.columns import columns, landed
 from jaxsim.compile.names import Names
 from jaxsim.compile.records import Body, Record
 from jaxsim.compile.tree import Tree
-from jaxsim.compile.userdata import user_column
-from jaxsim.enums import CamLightType, JointType
+from jaxsim.compile.userdata import user_field
+from jaxsim.enums import CamLightType, JointType, ObjType
 
 __all__ = ["tree_fields"]
 
@@ -40,20 +40,22 @@ def tree_fields(tree: Tree, names: Names) -> dict[str, Any]:
     rows = {**_bodies(tree), **_joints(tree), **_dofs(tree), **_geoms(tree, names), **_sites(tree, names)}
     rows.update(_cameras(tree, names))
     rows.update(_lights(tree, names))
-    fields.update({name: column(name, values) for name, values in rows.items()})
-    for prefix, kind, records in (
-        ("body", "body", tree.bodies),
-        ("jnt", "joint", tree.joints),
-        ("geom", "geom", tree.geoms),
-        ("site", "site", tree.sites),
-        ("cam", "camera", tree.cameras),
+    fields.update(columns(rows))
+    for kind, records in (
+        (ObjType.BODY, tree.bodies),
+        (ObjType.JOINT, tree.joints),
+        (ObjType.GEOM, tree.geoms),
+        (ObjType.SITE, tree.sites),
+        (ObjType.CAMERA, tree.cameras),
     ):
-        users = [record.values["user"] for record in records]
-        fields[f"{prefix}_user"] = user_column(
-            tree.document, kind, [record.element for record in records], users
-        )
+        elements = [record.element for record in records]
+        fields |= user_field(tree.document, kind, elements, _take(records, "user"))
     _trees(tree, fields)
     return fields
+
+
+def _values(records: list[Any]) -> list[Any]:
+    return [record.values for record in records]
 
 
 def _take(records: list[Any], attribute: str) -> list[Any]:
@@ -92,7 +94,7 @@ def _bodies(tree: Tree) -> dict[str, list[Any]]:
         "body_iquat": [body.iquat for body in bodies],
         "body_mass": [body.mass for body in bodies],
         "body_inertia": [body.inertia for body in bodies],
-        "body_gravcomp": _take(bodies, "gravcomp"),
+        **landed("body", "body_", _values(bodies)),
     }
 
 
@@ -125,16 +127,12 @@ def _joints(tree: Tree) -> dict[str, list[Any]]:
         "jnt_group": [joint.group for joint in joints],
         "jnt_limited": [joint.limited for joint in joints],
         "jnt_actfrclimited": [joint.actfrclimited for joint in joints],
-        "jnt_actgravcomp": _take(joints, "actuatorgravcomp"),
-        "jnt_solref": _take(joints, "solreflimit"),
-        "jnt_solimp": _take(joints, "solimplimit"),
+        **landed("joint", "jnt_", _values(joints)),
         "jnt_pos": [joint.pos for joint in joints],
         "jnt_axis": [joint.axis for joint in joints],
         "jnt_stiffness": [values[0] for values in stiffness],
         "jnt_stiffnesspoly": [values[1:] for values in stiffness],
         "jnt_range": [joint.range for joint in joints],
-        "jnt_actfrcrange": _take(joints, "actuatorfrcrange"),
-        "jnt_margin": _take(joints, "margin"),
     }
 
 
@@ -153,10 +151,7 @@ def _dofs(tree: Tree) -> dict[str, list[Any]]:
         "dof_bodyid": [joint.body.id for joint in dofs],
         "dof_jntid": [joint.id for joint in dofs],
         "dof_parentid": parents,
-        "dof_solref": _take(dofs, "solreffriction"),
-        "dof_solimp": _take(dofs, "solimpfriction"),
-        "dof_frictionloss": _take(dofs, "frictionloss"),
-        "dof_armature": _take(dofs, "armature"),
+        **landed("joint", "dof_", _values(dofs)),
         "dof_damping": [values[0] for values in damping],
         "dof_dampingpoly": [values[1:] for values in damping],
     }
@@ -168,9 +163,8 @@ def _material(names: Names, record: Record, material: str) -> int:
 
 def _geoms(tree: Tree, names: Names) -> dict[str, list[Any]]:
     geoms = tree.geoms
-    plain = "contype conaffinity condim group priority solmix solref solimp friction margin gap adhesion rgba"
     return {
-        **{f"geom_{name}": _take(geoms, name) for name in plain.split()},
+        **landed("geom", "geom_", _values(geoms)),
         "geom_type": [geom.type for geom in geoms],
         "geom_bodyid": [geom.body.id for geom in geoms],
         "geom_dataid": [geom.mesh.id if geom.mesh is not None else geom.hfield for geom in geoms],
@@ -191,11 +185,10 @@ def _sites(tree: Tree, names: Names) -> dict[str, list[Any]]:
         "site_type": [site.type for site in sites],
         "site_bodyid": [site.body.id for site in sites],
         "site_matid": [_material(names, site, site.values["material"]) for site in sites],
-        "site_group": _take(sites, "group"),
+        **landed("site", "site_", _values(sites)),
         "site_size": [site.size for site in sites],
         "site_pos": [site.pos for site in sites],
         "site_quat": [site.quat for site in sites],
-        "site_rgba": _take(sites, "rgba"),
     }
 
 
@@ -218,19 +211,16 @@ def _cameras(tree: Tree, names: Names) -> dict[str, list[Any]]:
         "cam_quat": [camera.quat for camera in cameras],
         "cam_projection": [int(word == "orthographic") for word in _take(cameras, "projection")],
         "cam_fovy": [camera.fovy for camera in cameras],
-        "cam_ipd": _take(cameras, "ipd"),
-        "cam_resolution": _take(cameras, "resolution"),
+        **landed("camera", "cam_", _values(cameras)),
         "cam_output": [
             sum(1 << _OUTPUTS.index(w) for w in words or ("rgb",)) for words in _take(cameras, "output")
         ],
-        "cam_sensorsize": _take(cameras, "sensorsize"),
         "cam_intrinsic": [camera.intrinsic for camera in cameras],
     }
 
 
 def _lights(tree: Tree, names: Names) -> dict[str, list[Any]]:
     lights = tree.lights
-    plain = "castshadow bulbradius intensity range active attenuation cutoff softness exponent ambient diffuse specular"
     types = []
     textures = []
     for light in lights:
@@ -242,7 +232,7 @@ def _lights(tree: Tree, names: Names) -> dict[str, list[Any]]:
         texture = light.values["texture"]
         textures.append(names.id("texture", texture, light.element, "texture") if texture else -1)
     return {
-        **{f"light_{name}": _take(lights, name) for name in plain.split()},
+        **landed("light", "light_", _values(lights)),
         "light_mode": _modes(lights),
         "light_bodyid": [light.body.id for light in lights],
         "light_targetbodyid": [_target(names, light) for light in lights],

@@ -7,21 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.compile.names import KINDS
-from jaxsim.enums import PREFIXES
+from jaxsim.enums import PREFIXES, ObjType
 from jaxsim.mjcf import Document, Element
 
-__all__ = ["user_column"]
+__all__ = ["user_field"]
 
 
-def user_column(
-    document: Document, kind: str, elements: Sequence[Element], rows: Sequence[Any]
-) -> np.ndarray:
-    """Returns the user data of all objects of a kind, padded with zeros.
+def user_field(
+    document: Document, kind: ObjType, elements: Sequence[Element], rows: Sequence[Any]
+) -> dict[str, np.ndarray]:
+    """Returns the user data of all objects of a kind, padded with zeros, by the name of its field.
 
     Args:
         document: the model.
-        kind: `body`, `joint`, `geom`, ...
+        kind: of the objects.
         elements: where the rows come from.
         rows: the data of each object, None if it has none.
 
@@ -29,14 +28,15 @@ def user_column(
         MjcfError: an object has more numbers than `size` allows.
     """
     sizes: Any = document.settings("size")
-    width = sizes[f"nuser_{PREFIXES[KINDS[kind]]}"]
+    size = f"nuser_{PREFIXES[kind]}"
+    width = sizes[size]
     counts = [0 if row is None else len(row) for row in rows]
     if width < 0:
         width = max(counts, default=0)
     table = np.zeros((len(rows), width))
     for element, row, count, target in zip(elements, rows, counts, table, strict=True):
         if count > width:
-            raise element.error(f"more numbers than nuser_{kind}={width} allows", attribute="user")
+            raise element.error(f"more numbers than {size}={width} allows", attribute="user")
         if count:
             target[:count] = row
-    return table
+    return {f"{PREFIXES[kind]}_user": table}

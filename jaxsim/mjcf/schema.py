@@ -11,6 +11,7 @@ The table itself is text in `jaxsim.mjcf.tables`, written in this notation:
       at most one: a | b+c       of these alternatives at most one may appear (b+c is one alternative)
       at least one: a | b+c      one of these alternatives must appear in full
       all or none: a | b         these appear together or not at all
+      into geom_*: a b c=d       these land as they are in the fields geom_a, geom_b and geom_d of a compiled model
 
 A TYPE is `float`, `int`, `bool`, `text`, `file`, `bytes` (a byte count with a suffix), `@space` (this
 element's name, unique in a namespace), `->space` (the name of an object in a namespace; `->objtype` and
@@ -34,7 +35,7 @@ import numpy as np
 
 from jaxsim.mjcf.tables import TABLES
 
-__all__ = ["Attribute", "Constraint", "ElementType", "Value", "child_type", "root_type", "schema"]
+__all__ = ["Attribute", "Constraint", "ElementType", "Value", "child_type", "landing", "root_type", "schema"]
 
 Value: TypeAlias = float | int | bool | str | tuple[str, ...] | np.ndarray
 
@@ -59,6 +60,8 @@ class Attribute:
         alone: keywords of `flags` that cannot be combined.
         ordered: whether `flags` must keep the table's order.
         space: namespace of `id` and `ref`, or the name of the attribute that holds it.
+        field: field of the compiled model that holds it as it is, `opt.` or `stat.` before one of theirs; empty if the
+            compiler makes something else of it.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Attribute:
     alone: tuple[str, ...] = ()
     ordered: bool = False
     space: str = ""
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,7 @@ _LINE = re.compile(
     r"(?P<flags>(?:\s+(?!=)[^\s]+)*)\s*(?:(?<![<>])=(?P<default>.*))?$"
 )
 _RULE = re.compile(r"(at most one|at least one|all or none):(.*)$")
+_INTO = re.compile(r"into ([\w.]*)\*:(.*)$")
 
 
 @cache
@@ -136,6 +141,22 @@ def schema() -> Mapping[str, ElementType]:
                 _add_line(element, line.strip(), words, groups)
     _add_default_projections(elements)
     return elements
+
+
+@cache
+def landing(key: str, start: str) -> Mapping[str, Attribute]:
+    """Returns which attributes of an element land in fields as they are.
+
+    Args:
+        key: of the element type.
+        start: what the fields begin with, such as `geom_`.
+
+    Returns:
+        The attributes by the names of their fields, without the start if that is a record's.
+    """
+    attributes = schema()[key].attributes.values()
+    record = start if start.endswith(".") else ""
+    return {a.field.removeprefix(record): a for a in attributes if a.field and a.field.startswith(start)}
 
 
 def root_type() -> ElementType:
@@ -178,6 +199,11 @@ def _add_line(
     if rule := _RULE.match(line):
         bundles = tuple(tuple(part.strip().split("+")) for part in rule[2].split("|"))
         element.constraints.append(Constraint(rule[1], bundles))
+        return
+    if into := _INTO.match(line):
+        for pair in into[2].split():
+            name, _, renamed = pair.partition("=")
+            element.attributes[name] = replace(element.attributes[name], field=into[1] + (renamed or name))
         return
     match = _LINE.match(line)
     if match is None:

@@ -10,11 +10,11 @@ import numpy as np
 from jaxsim.compile.actuation.checks import check_types
 from jaxsim.compile.actuation.general import General, merge
 from jaxsim.compile.actuation.shortcuts import apply_shortcut
-from jaxsim.compile.columns import column
+from jaxsim.compile.columns import columns, landed
 from jaxsim.compile.names import Names
 from jaxsim.compile.settings import SettingsOf
-from jaxsim.compile.userdata import user_column
-from jaxsim.enums import BiasType, CtrlInput, DynType, GainType, JointType, TrnType
+from jaxsim.compile.userdata import user_field
+from jaxsim.enums import BiasType, CtrlInput, DynType, GainType, JointType, ObjType, TrnType
 from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.defaults import ACTUATORS
 
@@ -265,30 +265,21 @@ def _fields(document: Document, actuators: list[Actuator]) -> dict[str, Any]:
         "actuator_actadr": gated(actnum),
         "actuator_actnum": actnum,
         "actuator_trnid": [a.trnid for a in actuators],
-        "actuator_group": take("group"),
         "actuator_actlimited": [a.actlimited for a in actuators],
-        "actuator_actearly": take("actearly"),
         "actuator_forcelimited": [a.forcelimited for a in actuators],
         "actuator_ctrllimited": [limited for limited, _ in controls],
         "actuator_history": [(g.nsample, g.interp) for g in general],
         "actuator_historyadr": gated(lengths),
-        "actuator_delay": take("delay"),
-        "actuator_cranklength": take("cranklength"),
-        "actuator_dynprm": take("dynprm"),
-        "actuator_gainprm": take("gainprm"),
-        "actuator_biasprm": take("biasprm"),
-        "actuator_actrange": take("actrange"),
+        **landed("general", "actuator_", [vars(g) for g in general]),
         "actuator_damping": [g.damping[0] for g in general],
         "actuator_dampingpoly": [g.damping[1:] for g in general],
-        "actuator_armature": take("armature"),
-        "actuator_forcerange": take("forcerange"),
         "actuator_ctrlrange": [bounds for _, bounds in controls],
         "actuator_gear": [g.gear for g in outputs],
         "actuator_lengthrange": [g.lengthrange for g in outputs],
     }
-    fields = {name: column(name, rows) for name, rows in fields.items()}
+    fields = columns(fields)
     elements = [a.element for a in actuators]
-    fields["actuator_user"] = user_column(document, "actuator", elements, take("user"))
+    fields |= user_field(document, ObjType.ACTUATOR, elements, take("user"))
     fields.update(nactuator=len(actuators), nu=sum(ctrlnum), nout=sum(outnum), na=sum(actnum))
     fields["nhistory"] = sum(lengths)
     return fields

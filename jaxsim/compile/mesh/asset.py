@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.compile.columns import column
+from jaxsim.compile.columns import column, columns, landed
 from jaxsim.compile.frames import IDENTITY, ORIGIN, Quat, Vec3, to_matrix, unit_quat
 from jaxsim.compile.inertia import MESH, principal_axes
 from jaxsim.compile.mesh.builtin import SHAPES
@@ -325,11 +325,11 @@ def mesh_fields(meshes: list[Mesh]) -> dict[str, Any]:
         "mesh_texcoordadr": gated(ntexcoord),
         "mesh_texcoordnum": ntexcoord,
         "mesh_graphadr": gated([graph.size for graph in graphs]),
-        "mesh_scale": [mesh.values["scale"] for mesh in meshes],
+        **landed("mesh", "mesh_", [mesh.values for mesh in meshes]),
         "mesh_pos": [mesh.pos for mesh in meshes],
         "mesh_quat": [mesh.quat for mesh in meshes],
     }
-    fields = {name: column(name, rows) for name, rows in fields.items()}
+    fields = columns(fields)
     fields["nmesh"] = len(meshes)
     fields["mesh_face"] = join("mesh_face", [t.face for t in parts])
     fields["mesh_facenormal"] = join("mesh_facenormal", [t.facenormal for t in parts])

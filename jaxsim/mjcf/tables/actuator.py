@@ -14,10 +14,12 @@ TABLE = """
   delay                    float = 0
   ctrlrange                float[2] inf = 0 0
   user                     float[] inf
+  into actuator_*: group delay
 
 (force limit)
   forcelimited             {$auto} = auto
   forcerange               float[2] inf = 0 0
+  into actuator_*: forcerange
 
 (control limit)
   ctrllimited              {$auto} = auto
@@ -25,6 +27,7 @@ TABLE = """
 (activation limit)
   actlimited               {$auto} = auto
   actrange                 float[2] inf = 0 0
+  into actuator_*: actrange
 
 (drive)
   lengthrange              float[2] own = 0 0
@@ -32,6 +35,7 @@ TABLE = """
   damping                  float[1..3] = 0 0 0
   armature                 float = 0
   cranklength              float = 0
+  into actuator_*: armature cranklength
 
 (transmission)
   joint                    ->joint own
@@ -61,6 +65,7 @@ TABLE = """
   dynprm, gainprm          float[1..10] = 1 0 0 0 0 0 0 0 0 0
   biasprm                  float[1..10] = 0 0 0 0 0 0 0 0 0 0
   actearly                 bool = false
+  into actuator_*: dynprm gainprm biasprm actearly
 
 [motor]
   +actuator

@@ -23,6 +23,7 @@ TABLE = """
   material                 ->material own
   at most one: builtin | file
   at most one: builtin | vertex
+  into mesh_*: scale
 
 [hfield]
   name                     @hfield
@@ -31,6 +32,7 @@ TABLE = """
   nrow, ncol               int = 0
   size                     float[4] required
   elevation                float[]
+  into hfield_*: size
 
 [skin] bone*
   name                     @skin
@@ -79,6 +81,7 @@ TABLE = """
   specular, shininess      float = 0.5
   metallic, roughness      float = -1
   rgba                     float[4] = 1 1 1 1
+  into mat_*: texrepeat texuniform emission reflectance specular shininess metallic roughness rgba
 
 [layer]
   texture                  ->texture required

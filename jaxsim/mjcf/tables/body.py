@@ -18,6 +18,7 @@ TABLE = """
   simple                   {false auto} = auto
   fuse                     {false auto} = auto
   user                     float[] inf
+  into body_*: gravcomp
 
 [frame] body* frame* replicate* inertial? joint* freejoint* geom* attach* site* camera* light* plugin*
         composite* flexcomp*
@@ -66,6 +67,8 @@ TABLE = """
   actuatorgravcomp         bool = false
   margin, ref, springref, armature, frictionloss  float = 0
   user                     float[] inf
+  into jnt_*: solreflimit=solref solimplimit=solimp actuatorfrcrange=actfrcrange actuatorgravcomp=actgravcomp margin
+  into dof_*: solreffriction=solref solimpfriction=solimp armature frictionloss
 
 [freejoint]
   name                     @joint
@@ -99,6 +102,7 @@ TABLE = """
   fluidshape               {none ellipsoid} = none
   fluidcoef                float[1..5] = 0.5 0.25 1.5 1 1
   user                     float[] inf
+  into geom_*: contype conaffinity condim group priority friction solmix solref solimp margin gap adhesion rgba
 
 [site]
   name                     @site
@@ -113,6 +117,7 @@ TABLE = """
   fromto                   float[6]
   rgba                     float[4] = 0.5 0.5 0.5 1
   user                     float[] inf
+  into site_*: group rgba
 
 [camera]
   name                     @camera
@@ -129,6 +134,7 @@ TABLE = """
   focal, focalpixel, principal, principalpixel, sensorsize  float[2] = 0 0
   user                     float[] inf
   at most one: fovy | sensorsize
+  into cam_*: ipd resolution sensorsize
 
 [light]
   name                     @light
@@ -151,4 +157,6 @@ TABLE = """
   target                   ->body own
   texture                  ->texture own
   at most one: directional | type
+  into light_*: castshadow active bulbradius intensity range exponent attenuation cutoff softness
+  into light_*: ambient diffuse specular
 """

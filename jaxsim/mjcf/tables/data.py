@@ -34,5 +34,6 @@ $list  = flex pair exclude equality tendon actuator sensor numeric text tuple ke
 [key]
   name                     @key
   time                     float = 0
+  into key_*: time
   qpos, qvel, act, mpos, mquat, ctrl  float[]
 """

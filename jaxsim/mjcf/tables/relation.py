@@ -14,6 +14,7 @@ TABLE = """
   +softness
   solreffriction           float[1..2] = 0 0
   margin, gap, adhesion    float = 0
+  into pair_*: condim=dim friction solref solimp solreffriction margin gap adhesion
 
 [exclude]
   name                     @exclude
@@ -32,6 +33,8 @@ TABLE = """
   springlength             float[1..2] repeat = -1 -1
   stiffness, damping       float[1..3] = 0 0 0
   user                     float[] inf
+  into tendon_*: group range actuatorfrcrange=actfrcrange frictionloss margin armature springlength=lengthspring
+  into tendon_*: solreflimit=solref_lim solimplimit=solimp_lim solreffriction=solref_fri solimpfriction=solimp_fri
 
 [spatial] site* geom* pulley*
   +tendon
@@ -76,6 +79,7 @@ TABLE = """
   class                    ->default
   active                   bool = true
   +softness
+  into eq_*: active=active0 solref solimp
 
 [default/equality]
   active                   bool = true

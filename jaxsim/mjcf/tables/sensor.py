@@ -15,10 +15,12 @@ _GROUPS = """
   interval                 float[1..2] = 0 0
   cutoff                   float = 0
   user                     float[] inf
+  into sensor_*: delay interval cutoff
 
 (noisy sensor)
   +sensor
   noise                    float = 0
+  into sensor_*: noise
 """
 
 _OBJECT = """
@@ -99,6 +101,7 @@ FORMS = {
   dim                      int >=0 <=1000000 required
   cutoff, noise            float = 0
   user                     float[] inf
+  into sensor_*: cutoff noise
   all or none: objtype | objname
 """,
     "plugin": """

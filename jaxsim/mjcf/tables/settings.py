@@ -60,6 +60,9 @@ TABLE = """
   sdf_iterations           int = 10
   sdf_initpoints           int = 40
   actuatorgroupdisable     int[0..31] >=0 <=30
+  into opt.*: timestep impratio tolerance ls_tolerance noslip_tolerance ccd_tolerance sleep_tolerance
+  into opt.*: gravity wind magnetic density viscosity o_margin o_solref o_solimp o_friction
+  into opt.*: iterations ls_iterations noslip_iterations ccd_iterations sdf_iterations sdf_initpoints
 
 [flag]
   constraint, equality, frictionloss, limit, contact, spring, damper, gravity, clampctrl  {$enable} = enable
@@ -81,6 +84,7 @@ TABLE = """
   meaninertia, meanmass, meansize  float
   extent                   float >0
   center                   float[3]
+  into stat.*: meaninertia meanmass meansize extent center
 
 [visual] global? quality? headlight? map? scale? rgba?
 
