@@ -72,6 +72,7 @@ class _Plan(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def _plan(static: Static) -> _Plan:
+    """Which joints move which bodies, in the order in which frames are composed."""
     njnt, nbody = static.njnt, static.nbody
     slides, hinges, balls = (
         np.flatnonzero(np.isin(static.jnt_type, kinds))
@@ -264,6 +265,7 @@ def _choose(static_choice: np.ndarray, options: list[Array]) -> Array:
 
 
 def _cameras(model: Model, data: Data) -> Data:
+    """Computes cam_xpos and cam_xmat from the bodies they are fixed to, follow or look at."""
     pos, watched = _followed(model, data, "cam")
     mat = matmul(take(data.xmat, model.cam_bodyid), quat.to_matrix(model.cam_quat))
     tracks, aims = _modes(model, "cam")

@@ -88,6 +88,7 @@ def spring_stretch(model: Model, data: Data) -> list[tuple[np.ndarray, np.ndarra
 
 
 def _joint_springs(model: Model, data: Data) -> Array:
+    """Generalized force (nv, W) of the springs of joints."""
     forces, dofs = [], []
     for joints, index, x in spring_stretch(model, data):
         linear, poly = take(model.jnt_stiffness, joints), take(model.jnt_stiffnesspoly, joints)

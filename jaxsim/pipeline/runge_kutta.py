@@ -36,6 +36,7 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
     start = jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], width)), start)
 
     def stage(carry: tuple[Data, Slope, Slope], table: tuple[Array, ...]) -> tuple[Any, Array]:
+        """One evaluation of the dynamics: after `before`, along `slope`; adds its own slope to `total`."""
         before, slope, total = carry
         index, fraction, weight, *known = table
         at = start.replace(

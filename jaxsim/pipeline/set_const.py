@@ -162,6 +162,7 @@ class _Trees(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def _trees(static: Static) -> tuple[_Trees, ...]:
+    """The kinematic trees of a model, those of one shape together."""
     index = places_of(tree_structure(static.dof_parentid))
     path = tree(static).path
     moving = static.body_dofnum[static.body_weldid] > 0

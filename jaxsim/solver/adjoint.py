@@ -52,6 +52,7 @@ def optimum(layout: RowLayout, problem: Problem, found: Optimum) -> Optimum:
 def _optimum_jvp(
     layout: RowLayout, primals: tuple[Problem, Optimum], tangents: tuple[Problem, Optimum]
 ) -> tuple[Optimum, Optimum]:
+    """The optimum and its tangent: one solution with the Hessian, then the forces of the rows along it."""
     problem, _ = primals
     dproblem, _ = tangents
     found = optimum(layout, *primals)

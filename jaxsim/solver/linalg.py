@@ -177,6 +177,7 @@ def _factorise(structure: TreeStructure, A: Array, b: Array) -> Array:
 
 
 def _eliminate(structure: TreeStructure, A: Array, b: Array) -> Array:
+    """Solves by eliminating blocks from the leaves to the root, (n, W), for entries (nnz, W) and b (n, W)."""
     blocks = blocks_of(structure)
     rows: list[Any] = [None] * len(blocks)
     solved: list[Any] = [None] * len(blocks)

@@ -47,6 +47,7 @@ def slope_function(
 def _slope(
     rows: Rows, first: Array, second: Array, r: RowValues, row_p: RowValues, t: Array
 ) -> tuple[Array, Array]:
+    """First and second derivative of the cost, (W,), at steps t (W,), from those of its smooth part at the start."""
     first = first + t * second
     at = r.scalar + t * row_p.scalar
     f, c = cone.scalar_force(rows, at), cone.scalar_curvature(rows, at)

@@ -14,17 +14,18 @@ A world is done when
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.math.axis import mask_product, sum_rows
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import kept_calls, stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
 from jaxsim.solver.assembly import Problem, cost, hessian, multiply, push
+from jaxsim.solver.compact import compact
 from jaxsim.solver.linesearch import search, slope_function
 from jaxsim.solver.rows import Rows, RowValues, product, residuals
 from jaxsim.structure.rows import RowLayout
@@ -36,10 +37,10 @@ _SEARCH_RELATIVE = 1e-3
 """A slope this small against that at the start ends a line search, but for that of the last iteration."""
 
 _WIDE = 64
-"""Worlds from which those that need more than one step are gathered: fewer are not worth the larger program."""
+"""Worlds from which contacts and stragglers are gathered: fewer are not worth the larger program."""
 
-_NARROWER = 4
-"""How many times fewer worlds are gathered at a time."""
+_NARROW = 64
+"""Worlds gathered at a time."""
 
 
 class Solution(NamedTuple):
@@ -48,7 +49,7 @@ class Solution(NamedTuple):
     Attributes:
       x: acceleration, `(nv, W)`.
       inertial: M x, `(nv, W)`.
-      r: residuals of the rows.
+      r: residuals of the rows, RowValues; None once the iteration has ended.
       push: constraint force J^T f, `(nv, W)`.
       iterations: iterations used, `(W,)`.
       done: whether to stop, `(W,)`.
@@ -57,7 +58,7 @@ class Solution(NamedTuple):
 
     x: Array
     inertial: Array
-    r: RowValues
+    r: Any
     push: Array
     iterations: Array
     done: Array
@@ -85,8 +86,7 @@ def minimise(
 ) -> Solution:
     """Minimises the cost, starting from the better of two accelerations.
 
-    Most worlds are done after one step. Of many worlds the others are gathered in narrower loops, so that the few
-    that take long do not make all of them pay.
+    Many worlds iterate on the contacts that touch alone (`solver/compact.py`), unless one of them has too many.
 
     Args:
       layout: the model's rows.
@@ -94,6 +94,9 @@ def minimise(
       problem: what to minimise.
       smooth: acceleration without constraints, `(nv, W)`.
       guess: another starting point, or None.
+
+    Returns:
+      Where the iteration ended; without the residuals, whose rows may be others than the problem's.
     """
     option = model.opt
     unit = model.stat.meaninertia * max(1, model.nv)
@@ -103,14 +106,39 @@ def minimise(
         iterations=option.iterations,
         evaluations=option.ls_iterations,
     )
+
+    def on(rows: Rows, gathered: bool) -> Solution:
+        return _minimise(layout, limits, problem.replace(rows=rows), smooth, guess, gathered)
+
+    width = max(x.shape[-1] for x in jax.tree.leaves((problem, smooth)))
+    small = compact(problem.rows) if width >= _WIDE else None
+    if small is None:
+        return on(problem.rows, width >= _WIDE)
+    rows, lost = small
+    return lax.cond(jnp.any(lost), lambda: on(problem.rows, False), lambda: on(rows, True))
+
+
+def _minimise(
+    layout: RowLayout,
+    limits: Limits,
+    problem: Problem,
+    smooth: Array,
+    guess: Array | None,
+    gathered: bool,
+) -> Solution:
+    """Iterates until all worlds are done.
+
+    Most worlds are done after one step. On a CPU, where work counts, some of the others are gathered (if `gathered`) in
+    narrower loops, so that the few that take long do not make all of them pay.
+    """
     M = linalg.full(problem.M, structure=layout.inertia)
     state = start(problem, M, smooth, guess)
-    state = state._replace(done=state.done | (option.iterations <= 0))
-    width = state.done.shape[0]
-    if width < _WIDE:
-        return finish(layout, limits, problem, smooth, state)
+    state = state._replace(done=state.done | (limits.iterations <= 0))
+    if not gathered or not kept_calls():
+        return finish(layout, limits, problem, smooth, state)._replace(r=None)
     state = _iterate(layout, limits, problem, M, smooth, state)
-    narrow = width // _NARROWER
+    width = state.done.shape[0]
+    narrow = min(_NARROW, width // 2)
 
     def some(state: Solution) -> Solution:
         """Finishes some of the worlds that are not done."""
@@ -121,7 +149,7 @@ def minimise(
         finished = finish(layout, *part)
         return jax.tree.map(lambda x, y: x.at[..., chosen].set(y), state, finished)
 
-    return lax.while_loop(lambda s: ~jnp.all(s.done), some, state)
+    return lax.while_loop(lambda s: ~jnp.all(s.done), some, state)._replace(r=None)
 
 
 def finish(layout: RowLayout, limits: Limits, problem: Problem, smooth: Array, state: Solution) -> Solution:

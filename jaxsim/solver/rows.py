@@ -19,7 +19,7 @@ from jaxsim.pytree import Record, leaf
 from jaxsim.solver.jacobian import ContactJacobian, Curvature, Jacobian
 from jaxsim.structure.sparsity import TreeStructure
 
-__all__ = ["Cones", "RowValues", "Rows", "gram", "join", "product", "residuals", "transpose"]
+__all__ = ["Cones", "RowValues", "Rows", "gram", "join", "pieces", "product", "residuals", "transpose"]
 
 
 class Cones(Record):
@@ -86,7 +86,7 @@ def residuals(rows: Rows, x: Array) -> RowValues:
     return RowValues(values.scalar - rows.aref, cones)
 
 
-def _pieces(rows: Rows, values: Array) -> list[tuple[Jacobian, Array]]:
+def pieces(rows: Rows, values: Array) -> list[tuple[Jacobian, Array]]:
     """Each Jacobian of scalar rows with its part of values `(k, W)`."""
     found, start = [], 0
     for J in rows.J:
@@ -99,7 +99,7 @@ def _pieces(rows: Rows, values: Array) -> list[tuple[Jacobian, Array]]:
 def transpose(rows: Rows, f: RowValues, like: Array) -> Array:
     """J^T f, `(nv, W)`; `like` is any array of that shape."""
     total = jnp.zeros_like(like)
-    for J, part in _pieces(rows, f.scalar):
+    for J, part in pieces(rows, f.scalar):
         total = total + J.transpose(part)
     for cones, part in zip(rows.cones, f.cones, strict=True):
         total = total + cones.J.transpose(part)
@@ -109,7 +109,7 @@ def transpose(rows: Rows, f: RowValues, like: Array) -> Array:
 def gram(rows: Rows, structure: TreeStructure, scalar: Array, cones: list[Curvature]) -> Array | int:
     """Entries of `J^T C J` for the curvature of scalar rows `(k, W)` and of elliptic contacts; 0 without rows."""
     total: Array | int = 0
-    for J, part in _pieces(rows, scalar):
+    for J, part in pieces(rows, scalar):
         total = total + J.gram(structure, part)
     for group, C in zip(rows.cones, cones, strict=True):
         total = total + group.J.gram(structure, C)

@@ -10,8 +10,8 @@ from jaxsim.enums import DisableBit
 from jaxsim.math.axis import concat, sum_rows
 from jaxsim.model import Model
 from jaxsim.results import WarningBit
-from jaxsim.solver.adjoint import Optimum, evaluate, optimum
-from jaxsim.solver.assembly import Problem, forces
+from jaxsim.solver.adjoint import evaluate, optimum
+from jaxsim.solver.assembly import Problem
 from jaxsim.solver.newton import Solution, minimise
 from jaxsim.solver.rows import Rows
 from jaxsim.structure.rows import row_layout
@@ -40,7 +40,7 @@ def solve(model: Model, data: Data) -> Data:
         solution = minimise(
             layout, lax.stop_gradient(model), fixed, *lax.stop_gradient((data.qacc_smooth, guess))
         )
-        found = Optimum(solution.x, solution.push, forces(fixed.rows, solution.r))
+        found = evaluate(fixed, solution.x)
         statistics = _statistics(lax.stop_gradient(model), fixed, solution, data.warning)
     else:
         found = evaluate(fixed, lax.stop_gradient(data.work.solution))

@@ -68,6 +68,7 @@ def row_layout(model: Model) -> RowLayout:
 
 @functools.lru_cache(maxsize=256)
 def _row_layout(static: Static, option: Static, slots: SlotLayout) -> RowLayout:
+    """As `row_layout`, from the static parts of a model and of its options."""
     classes = class_rows(static, option.disableflags)
     start = max(rows.stop for rows in classes.values())
     contacts = []

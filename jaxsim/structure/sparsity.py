@@ -24,6 +24,7 @@ class TreeStructure:
     __slots__ = ("_hash", "cols", "descendants", "n", "offset", "parent", "paths", "rows")
 
     def __init__(self, parent: Sequence[int]):
+        """Derives all that is known of the matrix from the parent of each degree of freedom."""
         self.parent = tuple(int(p) for p in parent)
         self._hash = hash(self.parent)
         self.n = len(self.parent)

@@ -193,3 +193,37 @@ def test_a_heavy_tree_does_not_end_the_search_of_a_light_one():
             found.append(np.asarray(jax.jit(jaxsim.forward)(model, data).qacc[:7]))
     # 1e-4: float32 through a condition number of about 1e3
     np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-4 * np.abs(found[0]).max())
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+@pytest.mark.parametrize("crowded", [False, True])
+def test_worlds_iterate_on_the_contacts_that_touch(cone, crowded):
+    """Of 21 slots eight are kept, unless a world needs more: then all worlds run on all slots."""
+    spheres = "".join(
+        f"<body pos='{0.19 * (i % 3)} {0.19 * (i // 3)} .099'><freejoint/><geom size='.1'/></body>"
+        for i in range(6)
+    )
+    model = jaxsim.load_model(
+        f"<mujoco><option cone='{cone}'/><worldbody><geom type='plane' size='2 2 1'/>{spheres}</worldbody></mujoco>"
+    )
+    data = make_data(model)
+    rng = np.random.default_rng(0)
+    qvel = rng.standard_normal((64, model.nv))
+    apart = 1.0 + np.arange(6)
+    qpos = np.tile(np.asarray(data.qpos), (64, 1)).reshape(64, 6, 7)
+    qpos[:, :, 0] += apart
+    qpos[::2, ::2, 2] += 1
+    if crowded:
+        qpos[5] = np.asarray(data.qpos).reshape(6, 7)
+    qpos = qpos.reshape(64, -1)
+    many = jax.vmap(lambda q, v: data.replace(qpos=q, qvel=v))(jnp.asarray(qpos), jnp.asarray(qvel))
+    together = jax.jit(jax.vmap(jaxsim.forward, in_axes=(None, 0)))(model, many)
+    assert (int(together.ncon.max()) > 8) == crowded
+    for i in (0, 1, 5, 62):
+        alone = forward(model, jax.tree.map(lambda x, i=i: x[i], many))
+        for name in ("qacc", "efc_force", "qfrc_constraint"):
+            expected = np.asarray(getattr(alone, name))
+            # 1e-9: both are converged to round-off
+            np.testing.assert_allclose(
+                getattr(together, name)[i], expected, rtol=0, atol=1e-9 * (1 + np.abs(expected).max())
+            )

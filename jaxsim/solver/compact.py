@@ -1,0 +1,88 @@
+"""Contacts that touch, gathered world by world, so that an iteration pays for them and not for all slots.
+
+A humanoid has dozens of contact slots and a handful of contacts. The iteration runs on as many slots as are enough for
+nearly every state; if some world has more contacts, it runs on all slots.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsim.collision.select import pick_active
+from jaxsim.solver.jacobian import ContactJacobian, EdgeJacobian
+from jaxsim.solver.rows import Cones, Rows, join, pieces
+
+__all__ = ["compact"]
+
+_SHARE = 4
+"""How many times fewer slots are kept."""
+_LEAST = 8
+"""Slots that are always kept."""
+
+
+def compact(rows: Rows) -> tuple[Rows, Array] | None:
+    """The rows with fewer contact slots, and in which worlds contacts would be lost, `(W,)`.
+
+    Returns None if no group of contacts is large enough to gain by it.
+    """
+    lost: list[Array] = []
+    parts = []
+    numbers = zip(*(pieces(rows, x) for x in (rows.D, rows.aref, rows.low, rows.high)), strict=True)
+    for (J, D), (_, aref), (_, low), (_, high) in numbers:
+        part = Rows(J=(J,), D=D, aref=aref, low=low, high=high)
+        if isinstance(J, EdgeJacobian) and (kept := _kept(J.friction.shape[0])):
+            part, over = _edges(part, J, kept)
+            lost.append(over)
+        parts.append(part)
+    cones = []
+    for group in rows.cones:
+        if kept := _kept(group.mu.shape[0]):
+            group, over = _cones(group, kept)
+            lost.append(over)
+        cones.append(group)
+    if not lost:
+        return None
+    return join(parts, cones), functools.reduce(jnp.logical_or, lost)
+
+
+def _kept(n: int) -> int:
+    """Slots kept of n; 0: all, as there is little to gain."""
+    kept = max(_LEAST, -(-n // _SHARE))
+    return kept if 2 * kept <= n else 0
+
+
+def _edges(rows: Rows, J: EdgeJacobian, kept: int) -> tuple[Rows, Array]:
+    """Rows of some of the contacts, and in which worlds contacts are lost."""
+    n = J.friction.shape[0]
+    D, aref = (x.reshape(n, -1, x.shape[-1]) for x in (rows.D, rows.aref))
+    at, filled, lost = _touching(D[:, 0] > 0, kept)
+    contacts = ContactJacobian(J=at(J.contacts.J))
+    numbers = {"D": jnp.where(filled[:, None], at(D), 0), "aref": at(aref)}
+    numbers = {name: x.reshape(-1, x.shape[-1]) for name, x in numbers.items()}
+    bounds = {"low": rows.low[: kept * D.shape[1]], "high": rows.high[: kept * D.shape[1]]}
+    return Rows(J=(EdgeJacobian(contacts=contacts, friction=at(J.friction)),), **numbers, **bounds), lost
+
+
+def _cones(rows: Cones, kept: int) -> tuple[Cones, Array]:
+    """Some of the contacts with elliptic cones, and in which worlds contacts are lost."""
+    at, filled, lost = _touching(rows.D[:, 0] > 0, kept)
+    D = jnp.where(filled[:, None], at(rows.D), 0)
+    J = ContactJacobian(J=at(rows.J.J))
+    return Cones(J=J, D=D, aref=at(rows.aref), friction=at(rows.friction), mu=at(rows.mu)), lost
+
+
+def _touching(active: Array, kept: int) -> tuple[Callable[[Array], Array], Array, Array]:
+    """How to gather the active slots `(n, W)` of each world, which places are filled, and where there are too many."""
+    rows, filled, lost = pick_active(jnp.zeros(active.shape, jnp.float32), active, slots=kept)
+    return functools.partial(_at, rows=rows), filled, lost
+
+
+def _at(x: Array, rows: Array) -> Array:
+    """Rows `(k, W)` of x `(n, ..., 1 or W)`, chosen by world."""
+    if x.shape[-1] == 1:
+        return jnp.moveaxis(x[..., 0][rows], 1, -1)
+    return jnp.take_along_axis(x, rows.reshape(len(rows), *(1,) * (x.ndim - 2), -1), axis=0)
