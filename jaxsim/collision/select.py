@@ -10,7 +10,7 @@ from jaxsim.math.axis import mask_product
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import stage
 
-__all__ = ["pick_least"]
+__all__ = ["pick_first", "pick_least"]
 
 _WORD = 32
 """Rows whose activity is kept in one word: what is counted and searched is that much shorter."""
@@ -36,6 +36,14 @@ def pick_least(key: Array, *, slots: int) -> tuple[Array, Array, Array]:
         words = lax.cond(jnp.any(overflow), lambda w, k: _least(k, slots), lambda w, k: w, words, key)
     rows, filled = _unpack(words, slots=slots)
     return jnp.minimum(rows, key.shape[0] - 1), filled, overflow
+
+
+@stage
+def pick_first(active: Array, *, slots: int) -> tuple[Array, Array, Array]:
+    """Chooses the first `slots` of the active rows (n, W); the results are those of `pick_least`."""
+    words = _words(active)
+    rows, filled = _unpack(words, slots=slots)
+    return jnp.minimum(rows, active.shape[0] - 1), filled, _total(words) > slots
 
 
 @stage

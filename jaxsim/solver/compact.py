@@ -12,7 +12,8 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.collision.select import pick_active
+from jaxsim.collision.select import pick_first
+from jaxsim.math.gather import rows_by_world
 from jaxsim.solver.jacobian import ContactJacobian, EdgeJacobian
 from jaxsim.solver.rows import Cones, Rows, join, pieces
 
@@ -77,12 +78,5 @@ def _cones(rows: Cones, kept: int) -> tuple[Cones, Array]:
 
 def _touching(active: Array, kept: int) -> tuple[Callable[[Array], Array], Array, Array]:
     """How to gather the active slots `(n, W)` of each world, which places are filled, and where there are too many."""
-    rows, filled, lost = pick_active(jnp.zeros(active.shape, jnp.float32), active, slots=kept)
-    return functools.partial(_at, rows=rows), filled, lost
-
-
-def _at(x: Array, rows: Array) -> Array:
-    """Rows `(k, W)` of x `(n, ..., 1 or W)`, chosen by world."""
-    if x.shape[-1] == 1:
-        return jnp.moveaxis(x[..., 0][rows], 1, -1)
-    return jnp.take_along_axis(x, rows.reshape(len(rows), *(1,) * (x.ndim - 2), -1), axis=0)
+    rows, filled, lost = pick_first(active, slots=kept)
+    return functools.partial(rows_by_world, rows=rows), filled, lost
