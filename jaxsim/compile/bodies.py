@@ -6,7 +6,6 @@ from typing import Any
 
 from jaxsim.compile.assets import Assets
 from jaxsim.compile.cameras_lights import compile_camera, compile_light
-from jaxsim.compile.frames import IDENTITY, ORIGIN, accumulate, invert, rotate
 from jaxsim.compile.geoms import compile_geom
 from jaxsim.compile.inertia import combine, principal_axes
 from jaxsim.compile.joints import compile_joint
@@ -17,6 +16,7 @@ from jaxsim.compile.tree import Tree
 from jaxsim.enums import JointType
 from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document
+from jaxsim.mjcf.frames import IDENTITY, ORIGIN, accumulate, invert, rotate
 
 __all__ = ["check_moving_masses", "check_places", "compile_body"]
 

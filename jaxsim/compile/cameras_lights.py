@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.compile.frames import EPS, IDENTITY, accumulate, normalize, rotate
 from jaxsim.compile.orientation import orientation
 from jaxsim.compile.records import Camera, Light
 from jaxsim.mjcf import Document
+from jaxsim.mjcf.frames import EPS, IDENTITY, accumulate, normalize, rotate
 
 __all__ = ["compile_camera", "compile_light"]
 

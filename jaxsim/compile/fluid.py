@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from jaxsim.compile.frames import EPS
 from jaxsim.enums import GeomType
+from jaxsim.mjcf.frames import EPS
 
 __all__ = ["coefficients"]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from jaxsim.compile.assets import Assets
-from jaxsim.compile.frames import IDENTITY, accumulate, rotate
 from jaxsim.compile.inertia import combine
 from jaxsim.compile.records import Body
 from jaxsim.compile.references import referenced
 from jaxsim.compile.tree import Tree
 from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document
+from jaxsim.mjcf.frames import IDENTITY, accumulate, rotate
 
 __all__ = ["discard_visual", "fuse_static"]
 

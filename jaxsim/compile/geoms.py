@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from jaxsim.compile import fluid, shapes
 from jaxsim.compile.assets import Assets
-from jaxsim.compile.frames import EPS, accumulate, conjugate, cross, rotate
 from jaxsim.compile.orientation import orientation
 from jaxsim.compile.records import Body, Geom
 from jaxsim.compile.sites import check_size, from_ends
 from jaxsim.enums import GeomType
 from jaxsim.mjcf import Document
+from jaxsim.mjcf.frames import EPS, accumulate, conjugate, cross, rotate
 
 __all__ = ["compile_geom"]
 

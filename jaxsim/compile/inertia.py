@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from jaxsim.compile.frames import IDENTITY, ORIGIN, Quat, Vec3, multiply, to_matrix, unit_quat
 from jaxsim.math.constants import MINVAL
+from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3, multiply, to_matrix, unit_quat
 
 __all__ = ["BODY", "MESH", "Tolerance", "about", "combine", "in_frame", "principal_axes"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from jaxsim.compile.frames import EPS, IDENTITY, ORIGIN, accumulate, normalize, rotate
 from jaxsim.compile.records import Joint
 from jaxsim.compile.settings import is_limited
 from jaxsim.enums import JointType
+from jaxsim.mjcf.frames import EPS, IDENTITY, ORIGIN, accumulate, normalize, rotate
 
 __all__ = ["compile_joint"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxsim.compile.frames import Quat, from_axisangle, from_euler, from_xyaxes, from_zaxis, unit_quat
 from jaxsim.compile.settings import Settings
 from jaxsim.mjcf import Document, Element
+from jaxsim.mjcf.frames import Quat, from_axisangle, from_euler, from_xyaxes, from_zaxis, unit_quat
 
 __all__ = ["orientation"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jaxsim.compile.frames import IDENTITY, ORIGIN, Quat, Vec3
 from jaxsim.compile.settings import Settings
 from jaxsim.enums import GeomType, JointType
 from jaxsim.mjcf import Element
+from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3
 
 if TYPE_CHECKING:
     from jaxsim.compile.mesh.asset import Mesh

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import pi, sqrt
 
-from jaxsim.compile.frames import Vec3
 from jaxsim.enums import GeomType
+from jaxsim.mjcf.frames import Vec3
 
 __all__ = ["SIZES", "bounding_box", "bounding_radius", "extent", "moments"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from jaxsim.compile.frames import EPS, Quat, Vec3, accumulate, from_zaxis, normalize
 from jaxsim.compile.orientation import orientation
 from jaxsim.compile.records import Geom, Site
 from jaxsim.compile.shapes import SIZES
 from jaxsim.enums import GeomType
 from jaxsim.mjcf import Document
+from jaxsim.mjcf.frames import EPS, Quat, Vec3, accumulate, from_zaxis, normalize
 
 __all__ = ["check_size", "compile_site", "from_ends"]
 

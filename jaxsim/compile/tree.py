@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from jaxsim.compile.frames import accumulate
 from jaxsim.compile.orientation import orientation
 from jaxsim.compile.records import Body, Camera, Frame, Geom, Joint, Light, Record, Site
 from jaxsim.compile.settings import SettingsOf
 from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.defaults import Resolved
+from jaxsim.mjcf.frames import accumulate
 from jaxsim.mjcf.schema import schema
 
 __all__ = ["Tree", "build_tree"]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxsim.mjcf import rotation
 from jaxsim.mjcf.element import Element
+from jaxsim.mjcf.frames import from_euler, rotate
 from jaxsim.mjcf.keyframes import Keyframes
 from jaxsim.mjcf.limits import MAX_ELEMENTS, MAX_REPLICATE
 from jaxsim.mjcf.namespace import Namespace, names_of, referring, rename
@@ -79,14 +79,12 @@ def _poses(document: Document, element: Element, count: int) -> list[tuple[np.nd
     """Returns the pose of each copy: position (3,) and quaternion (4,)."""
     resolved = document.resolve(element)
     compiler = document.compiler_of(element)
-    step = np.asarray(resolved["offset"])
+    step = np.asarray(resolved["offset"]).tolist()
     angles = np.asarray(resolved["euler"])
-    if compiler["angle"] == "degree":
-        angles = np.deg2rad(angles)
     position = np.zeros(3)
     poses = []
     for i in range(count):
-        quat = rotation.euler_quat(i * angles, str(compiler["eulerseq"]))
-        poses.append((position, quat))
-        position = position + rotation.rotate(quat, step)
+        quat = from_euler((i * angles).tolist(), str(compiler["eulerseq"]), compiler["angle"] == "degree")
+        poses.append((position, np.array(quat)))
+        position = position + rotate(step, quat)
     return poses

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from jaxsim.mjcf import rotation
 from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.errors import nearest
+from jaxsim.mjcf.frames import from_euler, from_zaxis, to_matrix
 from jaxsim.mjcf.limits import MAX_DEPTH, MAX_ELEMENTS
 from jaxsim.mjcf.reader import Reader
 from jaxsim.mjcf.schema import root_type
@@ -232,7 +232,10 @@ class UrdfReader:
         if mapped == "free":
             joints = [self._new(body, "joint", node, name=name, type="free")]
         elif mapped == "planar":
-            frame = rotation.z_frame(axis)
+            try:
+                frame = np.array(to_matrix(from_zaxis(axis.tolist())))
+            except ValueError:
+                raise self._xml.error(node, "a planar joint needs an axis") from None
             joints = [
                 self._new(body, "joint", node, name=f"{name}_TX", type="slide", axis=frame[:, 0]),
                 self._new(body, "joint", node, name=f"{name}_TY", type="slide", axis=frame[:, 1]),
@@ -288,7 +291,7 @@ class UrdfReader:
         if xyz is not None:
             element["pos"] = xyz
         if rpy is not None and rpy.any():
-            element["quat"] = rotation.euler_quat(rpy, "XYZ")
+            element["quat"] = np.array(from_euler(rpy.tolist(), "XYZ", degree=False))
 
     def _new(self, parent: Element, tag: str, node: etree._Element, **attributes: Any) -> Element:
         element = parent.new(tag)
@@ -301,6 +304,6 @@ class UrdfReader:
 def _turned(full: np.ndarray, quat: np.ndarray) -> np.ndarray:
     """Returns the inertia (xx yy zz xy xz yz) of a turned frame in its parent's axes."""
     xx, yy, zz, xy, xz, yz = full
-    turn = rotation.matrix(quat)
+    turn = np.array(to_matrix(quat.tolist()))
     tensor = turn @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ turn.T
     return np.array([tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2]])

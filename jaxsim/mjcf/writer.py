@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from lxml import etree
 
-from jaxsim.mjcf import rotation, values
+from jaxsim.mjcf import values
 from jaxsim.mjcf.defaults import Resolved
 from jaxsim.mjcf.element import Element
+from jaxsim.mjcf.frames import from_euler
 from jaxsim.mjcf.schema import Value
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def _rewrite_angles(
             continue
         numbers = np.array(resolved[name], float)
         if name == "euler":
-            quat = rotation.euler_quat(numbers * factor[str(theirs["angle"])], str(theirs["eulerseq"]))
+            degree = theirs["angle"] == "degree"
+            quat = np.array(from_euler(numbers.tolist(), str(theirs["eulerseq"]), degree))
             attributes.pop("euler", None)
             attributes["axisangle"] = _axis_angle(quat, factor[str(ours["angle"])])
         else:

@@ -115,6 +115,11 @@ JOINT = '<joint name="j" type="{}"><parent link="a"/><child link="{}"/>{}</joint
             "joint",
             "unknown",
         ),
+        (
+            '<link name="a"/><link name="b"/>' + JOINT.format("planar", "b", '<axis xyz="0 0 0"/>'),
+            'joint name="j"',
+            "needs an axis",
+        ),
         ('<link name="a"><collision><geometry/></collision></link>', "geometry", "expected one of"),
         ('<link name="a"><collision/></link>', "collision", "missing element"),
         ('<link name="a"><inertial/></link>', "inertial", "missing element"),

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from jaxsim.compile.columns import column, columns, landed
-from jaxsim.compile.frames import IDENTITY, ORIGIN, Quat, Vec3, to_matrix, unit_quat
 from jaxsim.compile.inertia import MESH, principal_axes
 from jaxsim.compile.mesh.builtin import SHAPES
 from jaxsim.compile.mesh.data import Triangles
@@ -21,6 +20,7 @@ from jaxsim.compile.mesh.stl import read_stl
 from jaxsim.enums import GeomType
 from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document, Element
+from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3, to_matrix, unit_quat
 
 __all__ = ["Mesh", "compile_mesh", "mesh_fields"]
 

@@ -1,4 +1,4 @@
-"""Rigid frames on the host: positions are triples, orientations unit quaternions (w, x, y, z), all Python floats.
+"""Rigid frames of elements: positions are triples, orientations unit quaternions (w, x, y, z), all Python floats.
 
 Plain floats are used because a model has thousands of tiny operations, each far cheaper than one numpy call.
 """
