@@ -11,11 +11,10 @@ import functools
 
 import numpy as np
 
-from jaxsim.enums import ConeType
 from jaxsim.model import Model
 from jaxsim.pytree import Static
 from jaxsim.structure.constraints import ClassRows, class_rows
-from jaxsim.structure.slots import ContactGroup, SlotLayout, slot_layout
+from jaxsim.structure.slots import ContactGroup, SlotLayout, rows_of_contact, slot_layout
 from jaxsim.structure.sparsity import TreeStructure, tree_structure
 from jaxsim.structure.trees import tree
 
@@ -73,8 +72,7 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout) -> RowLayout:
     start = max(rows.stop for rows in classes.values())
     contacts = []
     for group in slots.groups:
-        pyramid = group.dim > 1 and option.cone == ConeType.PYRAMIDAL
-        contacts.append(ContactRows(group, 2 * (group.dim - 1) if pyramid else group.dim, start))
+        contacts.append(ContactRows(group, rows_of_contact(group.dim, option.cone), start))
         start = contacts[-1].stop
     return RowLayout(
         classes=classes,

@@ -14,13 +14,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsim.enums import DisableBit, GeomType, ObjType
+from jaxsim.enums import ConeType, DisableBit, GeomType, ObjType
 from jaxsim.model import Model
 from jaxsim.pytree import Static, index_array
 from jaxsim.structure.colliders import COLLIDERS, Collider
+from jaxsim.structure.constraints import class_rows
 from jaxsim.structure.pairs import GeomPairs, geom_pairs
 
-__all__ = ["ContactGroup", "Kind", "SlotLayout", "Source", "slot_count", "slot_layout", "unsupported_pairs"]
+__all__ = [
+    "ContactGroup",
+    "Kind",
+    "SlotLayout",
+    "Source",
+    "rows_of_contact",
+    "slot_count",
+    "slot_layout",
+    "unsupported_pairs",
+]
 
 _NO_CONTACTS = DisableBit.CONSTRAINT | DisableBit.CONTACT
 """Flags under which nothing collides."""
@@ -123,8 +133,34 @@ class SlotLayout:
 
 
 def slot_layout(model: Model) -> SlotLayout:
-    """The layout of `data.contact` for a model; cached."""
-    return _layout(model.static, geom_pairs(model), bool(model.opt.disableflags & _NO_CONTACTS))
+    """The layout of `data.contact` for a model; cached.
+
+    Raises:
+      ValueError: `njmax` leaves no rows for contacts.
+    """
+    off = bool(model.opt.disableflags & _NO_CONTACTS)
+    return _layout(model.static, geom_pairs(model), off, _most_slots(model))
+
+
+def rows_of_contact(dim: int, cone: int) -> int:
+    """Constraint rows of a contact: the edges of its pyramid, or the axes of its frame."""
+    return 2 * (dim - 1) if dim > 1 and cone == ConeType.PYRAMIDAL else dim
+
+
+def _most_slots(model: Model) -> int:
+    """Slots that `nconmax` and `njmax` allow; -1: as many as the model asks for."""
+    if model.njmax < 0:
+        return model.nconmax
+    classes = class_rows(model.static, model.opt.disableflags)
+    room = model.njmax - max(rows.stop for rows in classes.values())
+    if room < 0:
+        raise ValueError(
+            f"njmax={model.njmax} rows are too few: equalities, friction loss and limits of this model alone take "
+            f"{model.njmax - room}; give at least that many, or -1 for as many as it needs"
+        )
+    dims = geom_pairs(model).dim
+    most = max((rows_of_contact(int(dim), model.opt.cone) for dim in np.unique(dims)), default=1)
+    return room // most if model.nconmax < 0 else min(model.nconmax, room // most)
 
 
 def slot_count(model: Model) -> int:
@@ -190,7 +226,8 @@ class _Plan(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def _layout(static: Static, pairs: GeomPairs, off: bool) -> SlotLayout:
+def _layout(static: Static, pairs: GeomPairs, off: bool, most: int) -> SlotLayout:
+    """As `slot_layout`, with at most so many slots unless `most` is -1; none if contacts are off."""
     if off:
         return SlotLayout((), (), pairs)
     kinds = {types: rows for types, rows in _by_types(static, pairs).items() if types in COLLIDERS}
@@ -200,7 +237,7 @@ def _layout(static: Static, pairs: GeomPairs, off: bool) -> SlotLayout:
         for dim, start, own in zip(dims.tolist(), starts.tolist(), np.split(rows, starts[1:]), strict=True):
             plane = types[0] == GeomType.PLANE
             portions.append(_Portion(k, dim, start, own, COLLIDERS[types], plane))
-    plans = _plan(pairs, portions, static.nconmax)
+    plans = _plan(pairs, portions, most)
     selected = {p.kind for plan in plans if plan.slots is not None for p in plan.portions}
     selected -= {p.kind for plan in plans if plan.slots is None for p in plan.portions}
 

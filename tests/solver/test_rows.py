@@ -142,3 +142,23 @@ def test_disabled_classes_have_no_rows(flag, count):
     assert int(data.nefc) == d.nefc
     assert count is None or int(getattr(data, count)) == 0
     np.testing.assert_allclose(data.qacc, d.qacc, rtol=1e-6, atol=1e-6 * np.abs(d.qacc).max())
+
+
+def _pile(njmax: int) -> Model:
+    spheres = "".join(f"<body pos='{0.15 * i} 0 .09'><freejoint/><geom size='.1'/></body>" for i in range(4))
+    return jaxsim.load_model(
+        f"<mujoco><worldbody><geom type='plane' size='2 2 1'/>{spheres}</worldbody></mujoco>", njmax=njmax
+    )
+
+
+def test_njmax_bounds_the_rows_and_is_flagged():
+    free = jaxsim.make_data(_pile(-1))
+    model = _pile(24 + 4 * 4)  # friction loss of 24 dofs, and four contacts
+    data = jaxsim.make_data(model)
+    assert data.efc_force.shape == (40,)
+    assert free.efc_force.shape[0] > 40
+    out = jax.jit(jaxsim.forward)(model, data)
+    assert int(out.ncon) == 4
+    assert int(out.warning) & jaxsim.WarningBit.CONTACT_OVERFLOW
+    with pytest.raises(ValueError, match="njmax=23 rows are too few"):
+        jaxsim.make_data(_pile(23))
