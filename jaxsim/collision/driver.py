@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,15 +11,17 @@ from jax import Array
 from jaxsim.collision.broad import bounds, pairs_in_reach
 from jaxsim.collision.frame import make_frame
 from jaxsim.collision.parameters import contact_parameters, geom_reach, named_reach
-from jaxsim.collision.points import Points, Shape
+from jaxsim.collision.points import Points, Search, Shape
 from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.data import Contact, Data
+from jaxsim.enums import DisableBit
 from jaxsim.math.axis import concat, stack
 from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.results import WarningBit
+from jaxsim.structure.colliders import Collider
 from jaxsim.structure.slots import ContactGroup, Kind, SlotLayout, slot_layout
 
 __all__ = ["collision"]
@@ -55,7 +56,8 @@ def collision(model: Model, data: Data) -> Data:
     if layout.count == 0:
         return data.replace(ncon=jnp.zeros_like(data.ncon))
     reach = geom_reach(model)
-    geoms = _tabulate(data.geom_xpos, data.geom_xmat, model.geom_size, reach)
+    pose, size = _tabulate(data.geom_xpos, data.geom_xmat, model.geom_size, reach)
+    geoms = _Geoms(pose, size, jnp.asarray(model.geom_dataid, jnp.int32)[:, None])
     around = bounds(model, data, reach) if any(kind.budget is not None for kind in layout.kinds) else None
     warning = data.warning
     found = []
@@ -79,27 +81,29 @@ class _Geoms(NamedTuple):
     Attributes:
       pose: centre, then axes by rows, in the world frame (n, 12, W).
       size: sizes, then what the geom adds to the distance of detection, m (n, 4, 1 or W).
+      asset: which mesh or height field, (n, 1 or W).
     """
 
     pose: Array
     size: Array
+    asset: Array
 
     def at(self, rows: Index) -> _Geoms:
         """Some of them, by a constant index or by world."""
-        return _Geoms(rows_of(self.pose, rows), rows_of(self.size, rows))
+        return _Geoms(*(rows_of(x, rows) for x in self))
 
-    def shape(self, start: int, stop: int) -> Shape:
+    def shape(self, start: int, stop: int, assets: Any) -> Shape:
         """Consecutive ones by components."""
-        pose, size = self.pose[start:stop], self.size[start:stop]
+        pose, size, asset = self.pose[start:stop], self.size[start:stop], self.asset[start:stop]
         axes = Frame.split(pose[:, 3:].reshape(-1, 3, 3, pose.shape[-1]))
-        return Shape(Vec.split(pose), axes, Vec.split(size))
+        return Shape(Vec.split(pose), axes, Vec.split(size), asset, assets)
 
 
 @stage
-def _tabulate(xpos: Array, xmat: Array, size: Array, reach: Array) -> _Geoms:
-    """All geoms of the model."""
+def _tabulate(xpos: Array, xmat: Array, size: Array, reach: Array) -> tuple[Array, Array]:
+    """The floating tables of `_Geoms` for all geoms of the model."""
     pose = concat([xpos, xmat.reshape(xmat.shape[0], 9, -1)], axis=1)
-    return _Geoms(pose, concat([size, reach[:, None]], axis=1))
+    return pose, concat([size, reach[:, None]], axis=1)
 
 
 def _collide(
@@ -112,9 +116,15 @@ def _collide(
     if around is not None and kind.budget is not None:
         rows, picked, dropped = pairs_in_reach(model, data, kind, around)
         geom1, geom2, explicit, pair = (entries(x, rows) for x in (geom1, geom2, explicit, pair))
-    both = geoms.at(joined([geom1, geom2]))
-    named = named_reach(model, explicit)
-    numbers, excess = _points(both, named, picked, collider=kind.collider.function)
+    numbers, excess = _points(
+        geoms.at(joined([geom1, geom2])),
+        named_reach(model, explicit),
+        picked,
+        kind.collider.assets and kind.collider.assets(model),
+        (model.opt.ccd_iterations, model.opt.ccd_tolerance),
+        collider=kind.collider,
+        multi=not model.opt.disableflags & DisableBit.MULTICCD,
+    )
     points = kind.collider.points
     owner = np.repeat(pair, points) if isinstance(pair, np.ndarray) else jnp.repeat(pair, points, axis=0)
     return _Found(numbers, excess, owner), dropped
@@ -122,7 +132,14 @@ def _collide(
 
 @stage
 def _points(
-    both: _Geoms, named: tuple[Array, Array] | None, picked: Array | None, *, collider: Callable[..., Points]
+    both: _Geoms,
+    named: tuple[Array, Array] | None,
+    picked: Array | None,
+    assets: Any,
+    search: tuple[Array, Array],
+    *,
+    collider: Collider,
+    multi: bool,
 ) -> tuple[Array, Array]:
     """A collider's points, pair by pair: their numbers and excess, see `_Found`.
 
@@ -130,13 +147,21 @@ def _points(
       both: first geoms of the pairs, then second ones.
       named: which pairs are named and their distance of detection, m, see `named_reach`.
       picked: which pairs there are, (npair, W); None: all.
+      assets: the collider's table of meshes or height fields.
+      search: most rounds of an iterative collider, and its tolerance, m.
       collider: collides them.
+      multi: whether an iterative collider looks for several points.
     """
     n = len(both.pose) // 2
     reach = both.size[:n, 3] + both.size[n:, 3]
     if named is not None:
         reach = jnp.where(named[0], named[1], reach)
-    points = collider(both.shape(0, n), both.shape(n, 2 * n), reach)
+    shapes = both.shape(0, n, assets), both.shape(n, 2 * n, assets)
+    if collider.iterative:
+        active = jnp.ones_like(reach, bool) if picked is None else picked
+        points: Points = collider.function(*shapes, reach, Search(active, *search), multi=multi)
+    else:
+        points = collider.function(*shapes, reach)
     tangent = () if points.tangent is None else points.tangent
     numbers = stack([points.dist, *points.pos, *points.normal, *tangent])
     excess = points.dist - reach[:, None]

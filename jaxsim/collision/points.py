@@ -9,7 +9,7 @@ from jax import Array
 
 from jaxsim.collision.vec import Frame, Vec
 
-__all__ = ["Points", "Shape", "stack_points"]
+__all__ = ["Points", "Search", "Shape", "stack_points"]
 
 
 class Shape(NamedTuple):
@@ -19,15 +19,29 @@ class Shape(NamedTuple):
       pos: centre, m, world frame.
       axes: axes in the world frame.
       size: sizes of the geom, m; of a mesh half the extents of its box.
-      mesh: which mesh it is, int (npair, 1 or W); None: this type of geom has no mesh.
-      hulls: the table that `mesh` chooses from, the same for all pairs; None: as above.
+      asset: which mesh or height field it is (`geom_dataid`), int (npair, 1 or W).
+      assets: what `asset` chooses from, as the collider's own `assets` made it of the model; None: it has none.
     """
 
     pos: Vec
     axes: Frame
     size: Vec
-    mesh: Array | None = None
-    hulls: Any = None
+    asset: Array
+    assets: Any
+
+
+class Search(NamedTuple):
+    """What an iterative collider is told besides.
+
+    Attributes:
+      active: pairs whose points are used, (npair, 1 or W); of the others anything finite may be given.
+      iterations: most rounds of a search (`opt.ccd_iterations`), (1 or W,).
+      tolerance: error of distances at which a search ends (`opt.ccd_tolerance`), m, (1 or W,).
+    """
+
+    active: Array
+    iterations: Array
+    tolerance: Array
 
 
 class Points(NamedTuple):

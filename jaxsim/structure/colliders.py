@@ -21,6 +21,9 @@ class Collider(NamedTuple):
       points: most points a pair can have.
       usual: points a touching pair usually has; sizes the contact buffer.
       exhaustive: pairs up to which all are computed; above, a broad phase picks the nearest.
+      assets: makes a table of meshes or height fields from the model, for `Shape.assets`; None: none is needed.
+      iterative: the function takes a `collision.points.Search` as fourth argument, and whether to look for several
+        points (`multi`) as a static keyword.
       general: made for many kinds of pairs; a collider made for one kind takes its place.
     """
 
@@ -28,6 +31,8 @@ class Collider(NamedTuple):
     points: int
     usual: int
     exhaustive: int
+    assets: Callable[[Any], Any] | None = None
+    iterative: bool = False
     general: bool = False
 
 
@@ -42,6 +47,8 @@ def collider(
     points: int,
     usual: int | None = None,
     exhaustive: int = 256,
+    assets: Callable[[Any], Any] | None = None,
+    iterative: bool = False,
     general: bool = False,
 ) -> Callable[[_F], _F]:
     """Decorates the function that collides geoms of two types, and enters it in the table; see `Collider`.
@@ -52,6 +59,8 @@ def collider(
       points: most points a pair can have.
       usual: points a touching pair usually has; None: as many as it can.
       exhaustive: pairs up to which all are computed.
+      assets: makes a table of meshes or height fields from the model.
+      iterative: whether the function is told how to search.
       general: whether a collider made for this one pair takes precedence.
 
     Raises:
@@ -65,7 +74,9 @@ def collider(
     def enter(function: _F) -> _F:
         known = COLLIDERS.get((first, second))
         if known is None or known.general or not general:
-            COLLIDERS[first, second] = Collider(function, points, usual or points, exhaustive, general)
+            COLLIDERS[first, second] = Collider(
+                function, points, usual or points, exhaustive, assets, iterative, general
+            )
         return function
 
     return enter
