@@ -13,6 +13,7 @@ from jaxsim.mjcf.errors import MjcfError
 from jaxsim.model import Model
 from jaxsim.options import Option
 from jaxsim.pipeline.forward import forward, step, step1, step2
+from jaxsim.pipeline.inverse import inverse
 from jaxsim.pipeline.make_data import make_data
 from jaxsim.pipeline.set_const import set_const
 from jaxsim.pipeline.state import State, get_state, set_state, state_size
@@ -33,6 +34,7 @@ __all__ = [
     "forward",
     "get_data",
     "get_state",
+    "inverse",
     "load_model",
     "make_data",
     "named",

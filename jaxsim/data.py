@@ -130,6 +130,9 @@ class Data(Record):
     sensordata: Array = leaf("nsensordata", "sensor outputs")
     solver_niter: Array = leaf("", "iterations of the last solve", dtype=int)
     solver_gradient: Array = leaf("", "norm of the last solve's gradient, scaled as mjSolverStat's")
+    solver_fwdinv: Array = leaf(
+        "2", "gap of forward and inverse dynamics: constraint and applied forces; with EnableBit.FWDINV"
+    )
 
     # working fields of the native stages, None outside them
     work: Any = leaf("", "intermediate results handed from stage to stage", default=None)

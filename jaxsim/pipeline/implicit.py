@@ -1,32 +1,85 @@
 """Integrators that are implicit in velocity (computation chapter, numerical integration, equation 5).
 
-Both move with the acceleration a that solves `(M - h D) a = qfrc_smooth + qfrc_constraint`, with h the timestep and D
-the derivative of the smooth forces with respect to velocity. `implicitfast` leaves out what is not symmetric, but for
-trees whose only joint is free: those get their exact 6 by 6 system, gyroscopic terms included, as in C.
+All move with the acceleration a that solves `(M - h D) a = qfrc_smooth + qfrc_constraint`, with h the timestep and D a
+derivative of the smooth forces with respect to velocity. Euler has that of the dof dampers, `implicit` that of all
+forces. `implicitfast` leaves out what is not symmetric, but for trees whose only joint is free: those get their exact
+6 by 6 system, gyroscopic terms included, as in C.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
-from jaxsim.math.axis import concat, take
+from jaxsim.enums import DisableBit
+from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.math.six import multiply6, solve6
 from jaxsim.model import Model
 from jaxsim.pipeline.coriolis import bias_slope, bias_slope_free
 from jaxsim.pipeline.fluid import fluid_slope, has_fluid
 from jaxsim.pipeline.integrate import advance
+from jaxsim.pipeline.passive import damping_slope
 from jaxsim.pipeline.smooth_vel import symmetric_slope
 from jaxsim.solver import linalg
 from jaxsim.solver.general import mul_general, solve_general
 from jaxsim.structure.free import FreeTrees, free_trees
 from jaxsim.structure.sparsity import TreeStructure, tree_structure
+from jaxsim.structure.trees import m_entries
 
-__all__ = ["FastSystem", "FullSystem", "fast_system", "full_system", "implicit", "implicitfast"]
+__all__ = [
+    "DampedSystem",
+    "FastSystem",
+    "FullSystem",
+    "System",
+    "damped_system",
+    "euler",
+    "fast_system",
+    "full_system",
+    "implicit",
+    "implicitfast",
+]
+
+
+class System(Protocol):
+    """M - h D of an integrator: a step moves with the acceleration that `solve` finds."""
+
+    def solve(self, force: Array) -> Array:
+        """The acceleration of a generalized force, `(nv, W)` each."""
+        ...
+
+    def multiply(self, qacc: Array) -> Array:
+        """The generalized force of an acceleration, `(nv, W)` each."""
+        ...
+
+
+class DampedSystem(NamedTuple):
+    """M + h B as Euler has it: entries of a symmetric matrix, `(nM, W)`."""
+
+    entries: Array
+    structure: TreeStructure
+
+    def solve(self, force: Array) -> Array:
+        """The acceleration of a generalized force, `(nv, W)` each."""
+        return linalg.solve_tree(self.structure, self.entries, force)
+
+    def multiply(self, qacc: Array) -> Array:
+        """The generalized force of an acceleration, `(nv, W)` each."""
+        return linalg.mul_tree(self.structure, self.entries, qacc)
+
+
+def damped_system(model: Model, data: Data) -> DampedSystem | None:
+    """M + h B with B the slopes of the dof dampers; None if these are explicit or switched off."""
+    if model.opt.disableflags & (DisableBit.EULERDAMP | DisableBit.DAMPER):
+        return None
+    rows, cols = m_entries(model.static)
+    slope = model.opt.timestep * damping_slope(model, data)
+    entries = data.M + add_rows(slope, np.flatnonzero(rows == cols), len(rows))
+    return DampedSystem(entries, tree_structure(model.dof_parentid))
 
 
 class FastSystem(NamedTuple):
@@ -124,17 +177,22 @@ def full_system(model: Model, data: Data) -> FullSystem:
     return FullSystem(entries + h * lower, entries + h * upper, tree_structure(model.dof_parentid))
 
 
+def euler(model: Model, data: Data) -> Data:
+    """Semi-implicit Euler; joint damping is implicit in velocity unless switched off."""
+    return _step(model, data, damped_system)
+
+
 def implicit(model: Model, data: Data) -> Data:
     """Euler's method, implicit in the velocity of all smooth forces."""
-    qacc = data.qacc
-    if model.nv:
-        qacc = full_system(model, data).solve(data.qfrc_smooth + data.qfrc_constraint)
-    return advance(model, data, data.act_dot, qacc)
+    return _step(model, data, full_system)
 
 
 def implicitfast(model: Model, data: Data) -> Data:
     """Euler's method, implicit in the velocity of all smooth forces but the bias force; D is made symmetric."""
-    qacc = data.qacc
-    if model.nv:
-        qacc = fast_system(model, data).solve(data.qfrc_smooth + data.qfrc_constraint)
+    return _step(model, data, fast_system)
+
+
+def _step(model: Model, data: Data, build: Callable[[Model, Data], System | None]) -> Data:
+    system = build(model, data) if model.nv else None
+    qacc = data.qacc if system is None else system.solve(data.qfrc_smooth + data.qfrc_constraint)
     return advance(model, data, data.act_dot, qacc)

@@ -1,4 +1,4 @@
-"""Integration of positions, activations and time; Euler with implicit joint damping."""
+"""Integration of positions, velocities, activations and time."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit, JointType
 from jaxsim.math import quaternion as quat
-from jaxsim.math.axis import add_rows, concat, take
+from jaxsim.math.axis import concat, take
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import next_activation, rewrap_activations
-from jaxsim.pipeline.passive import damping_slope
-from jaxsim.solver import linalg
-from jaxsim.structure.sparsity import tree_structure
-from jaxsim.structure.trees import m_entries
 
-__all__ = ["advance", "difference_pos", "euler", "integrate_pos"]
+__all__ = ["advance", "difference_pos", "integrate_pos"]
 
 
 def _segments(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -90,19 +86,3 @@ def advance(model: Model, data: Data, act_dot: Array, qacc: Array, qvel: Array |
     velocity = data.qvel + h * qacc
     position = integrate_pos(model, data.qpos, velocity if qvel is None else qvel, h)
     return data.replace(qvel=velocity, qpos=position, time=data.time + h, qacc_warmstart=data.qacc)
-
-
-def euler(model: Model, data: Data) -> Data:
-    """Semi-implicit Euler; joint damping is implicit in velocity unless switched off.
-
-    The damped acceleration solves (M + h B) a = qfrc_smooth + qfrc_constraint, with B the slopes of the dof dampers
-    (computation chapter, numerical integration).
-    """
-    qacc = data.qacc
-    if model.nv and not model.opt.disableflags & (DisableBit.EULERDAMP | DisableBit.DAMPER):
-        structure = tree_structure(model.dof_parentid)
-        rows, cols = m_entries(model.static)
-        slope = model.opt.timestep * damping_slope(model, data)
-        damped = data.M + add_rows(slope, np.flatnonzero(rows == cols), len(rows))
-        qacc = linalg.solve_tree(structure, damped, data.qfrc_smooth + data.qfrc_constraint)
-    return advance(model, data, data.act_dot, qacc)

@@ -10,8 +10,15 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import IntegratorType
 from jaxsim.model import Model
-from jaxsim.pipeline.implicit import implicit, implicitfast
-from jaxsim.pipeline.integrate import euler
+from jaxsim.pipeline.implicit import (
+    System,
+    damped_system,
+    euler,
+    fast_system,
+    full_system,
+    implicit,
+    implicitfast,
+)
 from jaxsim.pipeline.runge_kutta import rk4
 from jaxsim.pipeline.stages import State
 
@@ -23,18 +30,21 @@ class Integrator(NamedTuple):
 
     Attributes:
       finish: moves data on which all stages have run to the end of the timestep; `step2` ends with it.
+      system: the matrix that stands for M in a step, if not M itself; gives None if it is M. With it inverse dynamics
+        of discrete time find the force behind a change of velocity. None: there is no such matrix.
       whole: a step that runs the dynamics itself, several times; `(model, state, solution)` to the data and the
         solver's solutions. None: one forward pass, then `finish`.
     """
 
     finish: Callable[[Model, Data], Data]
+    system: Callable[[Model, Data], System | None] | None = None
     whole: Callable[[Model, State, Array | None], tuple[Data, Array]] | None = None
 
 
 INTEGRATORS: dict[int, Integrator] = {
-    IntegratorType.EULER: Integrator(euler),
+    IntegratorType.EULER: Integrator(euler, damped_system),
     IntegratorType.RK4: Integrator(euler, whole=rk4),
-    IntegratorType.IMPLICIT: Integrator(implicit),
-    IntegratorType.IMPLICITFAST: Integrator(implicitfast),
+    IntegratorType.IMPLICIT: Integrator(implicit, full_system),
+    IntegratorType.IMPLICITFAST: Integrator(implicitfast, fast_system),
 }
 """As in C, `step2` finishes with Euler where the integrator needs several passes."""

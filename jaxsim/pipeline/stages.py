@@ -22,6 +22,7 @@ from jaxsim.pipeline.energy import energy
 from jaxsim.pipeline.inertia import com_pos, crb
 from jaxsim.pipeline.kinematics import camlight, kinematics
 from jaxsim.pipeline.passive import passive
+from jaxsim.pipeline.required import compare_fwd_inv
 from jaxsim.pipeline.sensors.run import sensor_acc, sensor_pos, sensor_vel
 from jaxsim.pipeline.tendon import tendon, tendon_bias
 from jaxsim.pipeline.transmission import transmission, transmission_velocity
@@ -49,7 +50,7 @@ Stage = Callable[[Model, Data], Data]
 
 POSITION: tuple[Stage, ...] = (kinematics, com_pos, camlight, tendon, crb, collision, transmission)
 VELOCITY: tuple[Stage, ...] = (transmission_velocity, com_vel, passive, rne, tendon_bias)
-DYNAMICS: tuple[Stage, ...] = (fwd_actuation, fwd_acceleration, make_constraint, solve)
+DYNAMICS: tuple[Stage, ...] = (fwd_actuation, fwd_acceleration, make_constraint, solve, compare_fwd_inv)
 
 
 def run(stages: tuple[Stage, ...], model: Model, data: Data) -> Data:

@@ -51,3 +51,6 @@ def hopper(integrator="Euler", autoreset="enable"):
 
 FLUID = (_HERE / "fluid.xml").read_text()
 """Bodies in a dense medium with wind: both models of fluid forces, in trees, alone, and sliding."""
+
+INVERSE = (_HERE / "inverse.xml").read_text()
+"""Every kind of force on a few bodies: contacts, limits, friction, an equality, dampers, servos, a medium."""

@@ -6,7 +6,8 @@ import mujoco
 import numpy as np
 
 from jaxsim import worlds
-from jaxsim.pipeline.integrate import difference_pos, euler, integrate_pos
+from jaxsim.pipeline.implicit import euler
+from jaxsim.pipeline.integrate import difference_pos, integrate_pos
 from tests.pipeline import scenes
 from tests.pipeline.oracle import error, load, native_smooth, put_state, states
 
