@@ -30,7 +30,7 @@ from jax.extend.core import jaxpr_as_fun as _jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from jaxsim.math.gather import widen
-from jaxsim.math.stage import calls_for, kept_calls, lowering_calls
+from jaxsim.math.stage import common_platform, lowering_for, platform
 from jaxsim.pytree import bare
 
 __all__ = ["expand", "lift", "squeeze", "width_of"]
@@ -283,11 +283,11 @@ def _varying(aval: Any) -> frozenset[str]:
 
 
 def _run(
-    *leaves: Any, function: Any, mapped: tuple[bool, ...], width: int, calls: bool | None = None
+    *leaves: Any, function: Any, mapped: tuple[bool, ...], width: int, kind: str | None = None
 ) -> list[Any]:
     native = [x if m else x[..., None] for x, m in zip(leaves, mapped, strict=True)]
-    calls = kept_calls() if calls is None else calls
-    jaxpr = _trace(function, tuple(_signature(x) for x in native), max(width, 1), calls, *_context())
+    kind = platform() if kind is None else kind
+    jaxpr = _trace(function, tuple(_signature(x) for x in native), max(width, 1), kind, *_context())
     results = _jaxpr_as_fun(jaxpr)(*native)
     return list(results) if width else [x[..., 0] for x in results]
 
@@ -304,7 +304,7 @@ def _context() -> tuple[Any, ...]:
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
-def _trace(function: Any, signature: tuple[Any, ...], width: int, calls: bool, *context: Any) -> Any:
+def _trace(function: Any, signature: tuple[Any, ...], width: int, kind: str, *context: Any) -> Any:
     """The native function's jaxpr at one set of types, traced once for type inference and lowering.
 
     Once more if it is lowered for another platform than the default one, with other stage boundaries.
@@ -314,7 +314,7 @@ def _trace(function: Any, signature: tuple[Any, ...], width: int, calls: bool, *
     def full_width(*leaves: Any) -> list[Any]:
         return [widen(jnp.asarray(x), width) for x in function(leaves)]
 
-    with lowering_calls(calls):
+    with lowering_for(kind):
         return jax.make_jaxpr(full_width)(*(jax.ShapeDtypeStruct(s, d) for s, d in signature))
 
 
@@ -323,7 +323,7 @@ def _abstract(*avals: Any, function: Any, mapped: tuple[bool, ...], width: int) 
     signature = tuple(
         ((*a.shape,) if m else (*a.shape, 1), np.dtype(a.dtype)) for a, m in zip(avals, mapped, strict=True)
     )
-    jaxpr = _trace(function, signature, max(width, 1), kept_calls(), *_context())
+    jaxpr = _trace(function, signature, max(width, 1), platform(), *_context())
     out = [ShapedArray(a.shape if width else a.shape[:-1], a.dtype) for a in jaxpr.out_avals]
     if not (avals and _varying(avals[0])):
         return out
@@ -350,7 +350,7 @@ def _eager(*leaves: Any, function: Any, mapped: tuple[bool, ...], width: int) ->
 def _lower(ctx: Any, *args: Any, **params: Any) -> Any:
     """Inlines the native function; inside, nothing needs to know over which mesh axes it varies."""
     avals = [ShapedArray(a.shape, a.dtype) for a in ctx.avals_in]
-    run = functools.partial(_run, calls=calls_for(ctx.module_context.platforms))
+    run = functools.partial(_run, kind=common_platform(ctx.module_context.platforms))
     return mlir.lower_fun(run, multiple_results=True)(ctx.replace(avals_in=avals), *args, **params)
 
 

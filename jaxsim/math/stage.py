@@ -1,9 +1,10 @@
-"""Stage boundaries: what is computed once, and not again in each of its consumers.
+"""Stage boundaries, and the platform that a program is lowered for.
 
 XLA for CPU drops `lax.optimization_barrier` before it fuses, and then computes a producer again in each of its
 consumers; in a chain of stages this grows exponentially. There a boundary is a call that must not be inlined. XLA for
 GPUs and TPUs does not fuse *inside* such a call at all, so every slice would be a kernel: there a stage is an ordinary
-call, which is inlined. The choice goes by the platform that a program is lowered for, which `worlds` knows.
+call, which is inlined. The choice goes by the platform that a program is lowered for, which `worlds` knows and which
+may be another than that of the machine. Whatever else differs by platform asks `platform` too.
 """
 
 from __future__ import annotations
@@ -11,42 +12,45 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-__all__ = ["calls_for", "kept_calls", "lowering_calls", "stage"]
+__all__ = ["common_platform", "lowering_for", "platform", "stage"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class _Chosen(threading.local):
-    calls: bool | None = None
+    platform: str | None = None
 
 
 _chosen = _Chosen()
 
 
-def calls_for(platforms: Any) -> bool:
-    """Whether boundaries are calls in a program for these platforms."""
-    return all(platform == "cpu" for platform in platforms)
+def common_platform(platforms: Sequence[str]) -> str:
+    """The platform of a program, `"cpu"`, `"cuda"`, `"tpu"` ...; `"any"` if it is lowered for several."""
+    return platforms[0] if len(platforms) == 1 else "any"
 
 
-def kept_calls() -> bool:
-    """Whether boundaries are calls in what is traced now: as chosen, else as the default backend wants it."""
-    return calls_for([jax.default_backend()]) if _chosen.calls is None else _chosen.calls
+def platform() -> str:
+    """The platform of what is traced now: as chosen, else the default backend's."""
+    if _chosen.platform is not None:
+        return _chosen.platform
+    backend = jax.default_backend()
+    return "cuda" if backend == "gpu" else backend
 
 
 @contextlib.contextmanager
-def lowering_calls(calls: bool) -> Iterator[None]:
-    """Chooses whether boundaries are calls in what is traced inside."""
-    before, _chosen.calls = _chosen.calls, calls
+def lowering_for(platform: str) -> Iterator[None]:
+    """Chooses the platform of what is traced inside."""
+    before, _chosen.platform = _chosen.platform, platform
     try:
         yield
     finally:
-        _chosen.calls = before
+        _chosen.platform = before
 
 
 def stage(function: _F) -> _F:
@@ -56,19 +60,20 @@ def stage(function: _F) -> _F:
     """
 
     @functools.lru_cache(maxsize=256)
-    def compiled(names: tuple[str, ...], calls: bool) -> Callable[..., Any]:
+    def compiled(names: tuple[str, ...], platform: str) -> Callable[..., Any]:
         @functools.wraps(function)
         def body(*args: Any, **static: Any) -> Any:
-            with lowering_calls(calls), set_xla_metadata(inlineable=None):
+            with lowering_for(platform), set_xla_metadata(inlineable=None):
                 return function(*args, **static)
 
         return jax.jit(body, static_argnames=names)
 
     @functools.wraps(function)
     def call(*args: Any, **static: Any) -> Any:
-        if not kept_calls():
-            return compiled(tuple(static), False)(*args, **static)
+        run = compiled(tuple(static), platform())
+        if platform() != "cpu":
+            return run(*args, **static)
         with set_xla_metadata(inlineable="false"):
-            return compiled(tuple(static), True)(*args, **static)
+            return run(*args, **static)
 
     return call  # pyright: ignore

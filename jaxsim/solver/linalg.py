@@ -17,6 +17,7 @@ first, takes over. CPU time of one world, and of compiling: n = 40, blocks 1.4 u
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -28,8 +29,9 @@ from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.math.dense_inverse import clamped_solve
 from jaxsim.math.gather import widen
 from jaxsim.math.linear import bilinear
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import platform, stage
 from jaxsim.math.vector import dot
+from jaxsim.solver.tree_kernel import fits, solve_in_kernel
 from jaxsim.structure.sparsity import TreeStructure, places_of
 
 __all__ = ["Block", "blocks_of", "dot_tree", "full", "is_large", "mul_tree", "solve_tree", "substitute"]
@@ -154,9 +156,16 @@ def solve_tree(structure: TreeStructure, A: Array, b: Array) -> Array:
     return lax.custom_linear_solve(
         lambda x: mul_tree(structure, A, x),
         jnp.broadcast_to(b, (structure.n, width)),
-        lambda _, r: (_factorise if width == 1 or is_large(structure) else _eliminate)(structure, fixed, r),
+        lambda _, r: _method(structure, width)(structure, fixed, r),
         symmetric=True,
     )
+
+
+def _method(structure: TreeStructure, width: int) -> Callable[[TreeStructure, Array, Array], Array]:
+    """What solves a system of this structure in so many worlds, on the platform that is lowered for."""
+    if width == 1 or is_large(structure):
+        return _factorise
+    return solve_in_kernel if platform() == "cuda" and fits(structure) else _eliminate
 
 
 def is_large(structure: TreeStructure) -> bool:

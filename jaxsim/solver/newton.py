@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.math.axis import mask_product, sum_rows
-from jaxsim.math.stage import kept_calls, stage
+from jaxsim.math.stage import platform, stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
 from jaxsim.solver.assembly import Problem, cost, hessian, multiply, push
@@ -134,7 +134,7 @@ def _minimise(
     M = linalg.full(problem.M, structure=layout.inertia)
     state = start(problem, M, smooth, guess)
     state = state._replace(done=state.done | (limits.iterations <= 0))
-    if not gathered or not kept_calls():
+    if not gathered or platform() != "cpu":
         return finish(layout, limits, problem, smooth, state)._replace(r=None)
     state = _iterate(layout, limits, problem, M, smooth, state)
     width = state.done.shape[0]

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxsim import worlds
-from jaxsim.math.stage import calls_for, lowering_calls, stage
+from jaxsim.math.stage import common_platform, lowering_for, platform, stage
 
 
 @stage
@@ -43,12 +43,12 @@ def test_derivatives_go_by_platform_too():
 def test_both_ways_give_the_same():
     x = jnp.linspace(0.0, 1.0, 5)
     results = []
-    for calls in (True, False):
-        with lowering_calls(calls):
+    for kind in ("cpu", "cuda"):
+        with lowering_for(kind):
             results.append(jax.jit(lambda x: _outer(x))(x))
     assert (results[0] == results[1]).all()
 
 
 def test_a_program_for_several_platforms_has_no_calls():
-    assert calls_for(["cpu"])
-    assert not calls_for(["cpu", "cuda"])
+    assert common_platform(["cpu"]) == platform() == "cpu"
+    assert common_platform(["cpu", "cuda"]) == "any"

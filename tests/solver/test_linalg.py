@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
+from jaxsim import worlds
+from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.solver import linalg
+from jaxsim.solver.tree_kernel import solve_in_kernel
 from jaxsim.structure.sparsity import TreeStructure, tree_structure
 
 solve = jax.jit(linalg.solve_tree, static_argnums=0)
@@ -137,3 +140,32 @@ def test_one_primitive_serves_all_structures():
 
     assert len(primitives(3)) == 1
     assert primitives(3)[0] is primitives(4)[0]
+
+
+@pytest.mark.parametrize("width", [5, 32, 40])
+def test_kernel_equals_elimination(width):
+    rng = np.random.default_rng(0)
+    structure = tree_structure([-1, 0, 1, 1, 3, 0, 5, -1, 7])
+    dense = rng.standard_normal((structure.n, structure.n, width))
+    dense = np.einsum("ikw,jkw->ijw", dense, dense) + 3 * np.eye(structure.n)[..., None]
+    A, b = jnp.asarray(dense[structure.rows, structure.cols]), jnp.asarray(rng.standard_normal((9, width)))
+    ours = solve_in_kernel(structure, A, b, interpret=True)
+    # 1e-12: another order of the same sums
+    np.testing.assert_allclose(ours, linalg.solve_tree(structure, A, b), rtol=0, atol=1e-12)
+
+
+def test_kernel_clamps_pivots():
+    structure = tree_structure([-1, 0])
+    A, b = jnp.zeros((3, 32)), jnp.ones((2, 32))
+    ours = solve_in_kernel(structure, A, b, interpret=True)
+    # huge but finite, as in C; blocks of two clamp a determinant instead of its second pivot
+    np.testing.assert_array_equal(ours, 1 / LEAST_PIVOT)
+
+
+def test_programs_for_gpus_solve_in_one_kernel():
+    structure = tree_structure([-1, 0, 1])
+    solve = worlds.lift(lambda A, b: linalg.solve_tree(structure, A, b))
+    A, b = jnp.ones((32, structure.size), jnp.float32), jnp.ones((32, 3), jnp.float32)
+    text = jax.jit(jax.vmap(solve)).trace(A, b).lower(lowering_platforms=("cuda",)).as_text()
+    assert text.count("stablehlo.custom_call @__gpu$xla.gpu.triton") == 1
+    assert "triton" not in jax.jit(jax.vmap(solve)).lower(A, b).as_text()
