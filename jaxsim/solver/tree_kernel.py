@@ -32,6 +32,7 @@ def fits(structure: TreeStructure) -> bool:
 def solve_in_kernel(structure: TreeStructure, A: Array, b: Array, interpret: bool = False) -> Array:
     """Solves A x = b, (n, W), for entries A (nnz, W) and b (n, W); pivots are clamped as in the C engine."""
     from jax.experimental import pallas as pl  # a second to import, and only programs for GPUs need it
+    from jax.experimental.pallas import triton
 
     width = b.shape[-1]
     whole = -(-width // _LANES) * _LANES
@@ -53,6 +54,7 @@ def solve_in_kernel(structure: TreeStructure, A: Array, b: Array, interpret: boo
         in_specs=[block(A.shape[0]), block(b.shape[0])],
         out_specs=block(b.shape[0]),
         interpret=interpret,
+        compiler_params=triton.CompilerParams(num_warps=_LANES // 32, num_stages=1),
         name="solve_tree",
     )(A, b)
     return x[:, :width]
