@@ -81,6 +81,8 @@ def lift(native: Callable[..., Any], *, has_solution: bool = False) -> Callable[
 
 def _strong(x: Any) -> jax.Array:
     """An array without weak type: Python numbers take the default dtype."""
+    if isinstance(x, jax.Array) and not jax.typeof(x).weak_type:
+        return x
     return jax.lax.convert_element_type(x, jnp.result_type(jnp.asarray(x).dtype))
 
 
