@@ -15,6 +15,7 @@ from jaxsim.options import Option
 from jaxsim.pipeline.forward import forward, step, step1, step2
 from jaxsim.pipeline.inverse import inverse
 from jaxsim.pipeline.make_data import make_data
+from jaxsim.pipeline.ray.query import RayHit, ray
 from jaxsim.pipeline.set_const import set_const
 from jaxsim.pipeline.state import State, get_state, set_state, state_size
 from jaxsim.results import UnsupportedError, WarningBit, explain
@@ -26,6 +27,7 @@ __all__ = [
     "MjcfError",
     "Model",
     "Option",
+    "RayHit",
     "Spec",
     "State",
     "UnsupportedError",
@@ -40,6 +42,7 @@ __all__ = [
     "named",
     "put_data",
     "put_model",
+    "ray",
     "rollout",
     "save_model",
     "set_const",

@@ -22,14 +22,13 @@ from jaxsim.enums import (
     GainType,
     IntegratorType,
     ObjType,
-    SensorType,
     SolverType,
     TrnType,
 )
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import BIASES, DYNAMICS, GAINS
 from jaxsim.pipeline.integrators import INTEGRATORS
-from jaxsim.pipeline.sensors.table import SENSORS
+from jaxsim.pipeline.sensors.table import refusal
 from jaxsim.pipeline.transmission import TRANSMISSIONS
 from jaxsim.pytree import Static
 from jaxsim.results import UnsupportedError
@@ -81,11 +80,7 @@ _ELEMENTS: tuple[_Rule, ...] = (
     ),
     (ObjType.ACTUATOR, lambda m: m.actuator_history[:, 0] > 0, lambda m, i: "delay or history of controls"),
     (ObjType.SENSOR, lambda m: m.sensor_history[:, 0] > 0, lambda m, i: "delay, interval or history"),
-    (
-        ObjType.SENSOR,
-        lambda m: _not_in(m.sensor_type, SENSORS),
-        lambda m, i: f"type {SensorType(m.sensor_type[i]).name.lower()}",
-    ),
+    (ObjType.SENSOR, lambda m: np.array([refusal(m, i) != "" for i in range(m.nsensor)], bool), refusal),
 )
 """The same of all that is refused by static fields."""
 

@@ -24,7 +24,7 @@ BODY = """<worldbody><site name="s0"/>
             "<actuator><general name='a' joint='j' dyntype='user'/></actuator>",
             "actuator 'a': dyntype user",
         ),
-        ("<sensor><rangefinder name='r' site='s1'/></sensor>", "sensor 'r': type rangefinder"),
+        ("<sensor><user name='r' dim='2'/></sensor>", "sensor 'r': type user"),
     ],
 )
 def test_names_what_it_refuses(xml, message):

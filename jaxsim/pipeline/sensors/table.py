@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxsim.enums import SensorType
+from jaxsim.model import Model
 from jaxsim.pipeline.sensors import (
     acceleration,
     camera,
@@ -10,15 +11,27 @@ from jaxsim.pipeline.sensors import (
     coordinate,
     limit,
     position,
+    rangefinder,
     touch,
     velocity,
 )
 from jaxsim.pipeline.sensors.common import Compute
 
-__all__ = ["SENSORS"]
+__all__ = ["SENSORS", "refusal"]
 
-_FILES = (position, camera, coordinate, limit, velocity, acceleration, touch, contact)
+_FILES = (position, camera, coordinate, limit, velocity, acceleration, touch, contact, rangefinder)
 
 SENSORS: dict[SensorType, Compute] = {
     kind: compute for file in _FILES for kind, compute in file.SENSORS.items()
 }
+
+_PARTLY = {SensorType.RANGEFINDER: rangefinder.refusal}
+"""Types of which some sensors are not computed."""
+
+
+def refusal(model: Model, sensor: int) -> str:
+    """What of a sensor jaxsim does not compute yet; empty: nothing."""
+    kind = SensorType(model.sensor_type[sensor])
+    if kind not in SENSORS:
+        return f"type {kind.name.lower()}"
+    return _PARTLY[kind](model, sensor) if kind in _PARTLY else ""
