@@ -47,6 +47,7 @@ def matches(model: Model, sensors: np.ndarray) -> Matches:
 
 @functools.lru_cache(maxsize=64)
 def _matches(static: Static, disableflags: int, layout: SlotLayout, sensors: Sequence[int]) -> Matches:
+    """As `matches`, from static parts; every sensor's row is as long as the longest."""
     rank = contact_rank(static, disableflags)
     by_pair = np.array([_signs(static, layout.pairs, i) for i in sensors], np.int32)
     rows = [_slots_of(layout, signs, rank) for signs in by_pair]

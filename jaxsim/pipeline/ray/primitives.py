@@ -83,6 +83,7 @@ def _tube(size: Vec, p: Vec, v: Vec) -> list[_Crossing]:
 
 
 def _capsule(size: Vec, p: Vec, v: Vec, ahead: Array) -> Hit:
+    """The round side, and of each cap the half that stands out."""
     crossings = _tube(size, p, v)
     caps = ((-1, Feature.CAP_ZN, Feature.CAP_ZN_FAR), (1, Feature.CAP_ZP, Feature.CAP_ZP_FAR))
     for side, near, far in caps:

@@ -54,6 +54,7 @@ def _groups(static: Static, stage: Stage) -> _Groups:
 
 
 def _run(model: Model, data: Data, stage: Stage) -> Data:
+    """Writes the rows of `sensordata` of one stage's sensors, and computes what they need."""
     if model.opt.disableflags & DisableBit.SENSOR:
         return data
     groups = _groups(model.static, stage)

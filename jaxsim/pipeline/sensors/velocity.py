@@ -40,6 +40,7 @@ def _relative(part: slice) -> Compute:
     """Velocity against a reference frame, which may turn, in its axes; or in the world."""
 
     def sensor(m: Model, d: Data, i: np.ndarray) -> Array:
+        """The part (3 n, W) of the velocities of n sensors."""
         v = objects.velocity(m, d, *measured(m, i))
         given = referred(m, i)
         if len(given):
