@@ -79,6 +79,7 @@ def _factorise(structure: TreeStructure, lower: Array, upper: Array, b: Array) -
 
 
 def _eliminate(structure: TreeStructure, lower: Array, upper: Array, b: Array) -> Array:
+    """Solves for x (nv, W): blocks of dofs are eliminated from the leaves to the roots, then substituted back."""
     blocks = blocks_of(structure)
     sides: list[Any] = [None] * len(blocks)
     solved: list[Any] = [None] * len(blocks)

@@ -255,6 +255,7 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, most: int) -> SlotLayou
 
 
 def _group(static: Static, pairs: GeomPairs, plan: _Plan, kinds: list[Kind], start: int) -> ContactGroup:
+    """The group of slots that a plan asks for, from slot `start` on."""
     sources = []
     for p in plan.portions:
         kind, points = kinds[p.kind], p.collider.points

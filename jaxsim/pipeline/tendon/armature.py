@@ -43,6 +43,7 @@ class _Products(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def _products(static: Static) -> _Products:
+    """Pairs of entries of the tendons' Jacobians whose products land on an entry of M."""
     tendons, dofs = tendon_entries(static)
     rows, cols = m_entries(static)
     places = {pair: i for i, pair in enumerate(zip(rows.tolist(), cols.tolist(), strict=True))}

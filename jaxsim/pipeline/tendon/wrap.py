@@ -111,6 +111,8 @@ def _distance(a: Point, b: Point) -> Array:
 
 
 def _choose(inner: Array, a: Arc, b: Arc) -> Arc:
+    """The arc `a` where the path goes through the inside, else `b`."""
+
     def pick(x: Point, y: Point) -> Point:
         return either(inner, x, y)
 
