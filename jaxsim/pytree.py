@@ -294,11 +294,15 @@ def build(cls: type[_R], fields: Mapping[str, Any]) -> _R:
     """
     known = {f.name: f for f in dataclasses.fields(cls)}  # pyright: ignore
     unknown = [name for name in fields if name not in known]
-    missing = [n for n, f in known.items() if n not in fields and f.default is dataclasses.MISSING]
+    missing = [name for name, f in known.items() if name not in fields and _is_required(f)]
     if unknown or missing:
         raise TypeError(f"{cls.__name__}: missing fields {missing}, unknown fields {unknown}")
     leaves = (name for name in fields if name in cls._leaf_names)
     return cls(**{**fields, **{name: _leaf(known[name].metadata["dtype"], fields[name]) for name in leaves}})
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _leaf(dtype: Any, value: Any) -> Any:

@@ -1,4 +1,6 @@
-"""What the physics never reads: it may change, be batched and be differentiated, and costs a step nothing."""
+"""Models and data as records: what the physics never reads may change and costs nothing; subclasses are models."""
+
+import dataclasses
 
 import jax
 import jax.numpy as jnp
@@ -6,6 +8,7 @@ import numpy as np
 import pytest
 
 import jaxsim
+from jaxsim.data import Data
 from jaxsim.model import Model
 
 WIDTH = 37
@@ -86,6 +89,37 @@ def test_a_program_does_not_hold_what_it_does_not_read(model):
     kept = [x.shape for x in jax.tree.leaves(jax.eval_shape(residuals, model))]
     assert (3, *model.qpos0.shape) in kept
     assert (pixels,) not in kept
+
+
+def test_subclasses_in_the_manner_of_brax(model):
+    class System(Model):
+        """A model, and more."""
+
+        dt: jax.Array
+        links: list = dataclasses.field(metadata={"pytree_node": False}, default_factory=list)
+
+    class State(Data):
+        """A state, and more."""
+
+        q: jax.Array
+
+    data = jaxsim.make_data(model)
+    system = System(dt=jnp.asarray(0.1), links=["torso"], **model.__dict__)
+    state = State(q=data.qpos, **data.__dict__)
+    assert Model(**model.__dict__).static == model.static
+    assert Data(**data.__dict__).qpos is data.qpos
+    assert system.static != model.static
+    assert system.joint("j").id == 0
+
+    def step(system, state):
+        after = jaxsim.step(system, state.replace(qvel=state.qvel + system.dt))
+        return State(q=after.qpos, **after.__dict__), system
+
+    after, same = jax.eval_shape(
+        jax.vmap(step, in_axes=(None, 0), out_axes=(0, None)), system, jax.tree.map(lambda x: x[None], state)
+    )
+    assert after.q.shape == (1, 1)
+    assert (same.links, same.names) == (("torso",), model.names)
 
 
 def test_derivatives_of_a_whole_model(model):
