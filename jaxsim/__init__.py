@@ -20,26 +20,52 @@ from jaxsim.pipeline.set_const import set_const
 from jaxsim.pipeline.state import State, get_state, set_state, state_size
 from jaxsim.results import UnsupportedError, WarningBit, explain
 from jaxsim.rollout import rollout
+from jaxsim.support.force import apply_ft, contact_force, xfrc_accumulate
+from jaxsim.support.inertia import full_m, mul_m, solve_m
+from jaxsim.support.jacobian import jac, jac_body, jac_body_com, jac_dot, jac_geom, jac_site
+from jaxsim.support.momentum import angmom_mat, jac_subtree_com
+from jaxsim.support.motion import object_acceleration, object_velocity
+from jaxsim.support.position import differentiate_pos, integrate_pos
+from jaxsim.support.transition import InverseDerivatives, Transition, inverse_derivatives, transition
 
 __all__ = [
     "Contact",
     "Data",
+    "InverseDerivatives",
     "MjcfError",
     "Model",
     "Option",
     "RayHit",
     "Spec",
     "State",
+    "Transition",
     "UnsupportedError",
     "WarningBit",
+    "angmom_mat",
+    "apply_ft",
+    "contact_force",
+    "differentiate_pos",
     "explain",
     "forward",
+    "full_m",
     "get_data",
     "get_state",
+    "integrate_pos",
     "inverse",
+    "inverse_derivatives",
+    "jac",
+    "jac_body",
+    "jac_body_com",
+    "jac_dot",
+    "jac_geom",
+    "jac_site",
+    "jac_subtree_com",
     "load_model",
     "make_data",
+    "mul_m",
     "named",
+    "object_acceleration",
+    "object_velocity",
     "put_data",
     "put_model",
     "ray",
@@ -47,10 +73,13 @@ __all__ = [
     "save_model",
     "set_const",
     "set_state",
+    "solve_m",
     "state_size",
     "step",
     "step1",
     "step2",
+    "transition",
+    "xfrc_accumulate",
 ]
 
 _INTEROP = ("get_data", "put_data", "put_model")

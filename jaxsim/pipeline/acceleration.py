@@ -11,7 +11,7 @@ from jaxsim.pipeline.velocity import apply_wrenches
 from jaxsim.solver import linalg
 from jaxsim.structure.sparsity import tree_structure
 
-__all__ = ["applied_force", "fwd_acceleration"]
+__all__ = ["applied_force", "fwd_acceleration", "wrench_force"]
 
 
 def fwd_acceleration(model: Model, data: Data) -> Data:
@@ -25,5 +25,10 @@ def fwd_acceleration(model: Model, data: Data) -> Data:
 
 def applied_force(model: Model, data: Data) -> Array:
     """The sum (nv, W) of qfrc_applied and the effect of xfrc_applied."""
+    return data.qfrc_applied + wrench_force(model, data)
+
+
+def wrench_force(model: Model, data: Data) -> Array:
+    """Generalized force (nv, W) of xfrc_applied."""
     force, torque = split(data.xfrc_applied, (3, 3), axis=1)
-    return data.qfrc_applied + apply_wrenches(model, data, force, torque, data.xipos)
+    return apply_wrenches(model, data, force, torque, data.xipos)

@@ -20,17 +20,15 @@ import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
-from jaxsim.enums import JointType
 from jaxsim.math import spatial
 from jaxsim.math.axis import concat, mask_product, split, take
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import scale
 from jaxsim.model import Model
-from jaxsim.pytree import Static
 from jaxsim.solver import linalg
 from jaxsim.structure.free import free_trees
 from jaxsim.structure.sparsity import TreeStructure, tree_structure
-from jaxsim.structure.trees import tree
+from jaxsim.structure.trees import tree, up_to_joint
 
 __all__ = ["bias_slope", "bias_slope_free"]
 
@@ -47,7 +45,7 @@ def bias_slope(model: Model, data: Data) -> tuple[Array, Array]:
     momentum, rate = _motion(data.cinert, data.cvel)
     composite = mask_product(below, concat([data.cinert, rate, momentum], axis=1))
     carried = take(composite, static.dof_bodyid)
-    ends = mask_product(_up_to_joint(static), scale(data.qvel[:, None], data.cdof))
+    ends = mask_product(up_to_joint(static), scale(data.qvel[:, None], data.cdof))
     return _entries(carried, data.cdof, data.cdof_dot, ends, structure=tree_structure(static.dof_parentid))
 
 
@@ -78,20 +76,6 @@ def _full_places(n: int) -> np.ndarray:
     places[row, col] = np.arange(21)
     places[col, row] += np.where(row == col, 0, 21 * n + np.arange(21))
     return (21 * np.arange(n)[:, None, None] + places).reshape(-1)
-
-
-@functools.lru_cache(maxsize=64)
-def _up_to_joint(static: Static) -> np.ndarray:
-    """1 if dof e moves the frame at the end of the joint of dof d (nv, nv); translations of a free joint stop at it."""
-    mask = tree(static).before.copy()
-    for j in range(static.njnt):
-        first, kind = static.jnt_dofadr[j], static.jnt_type[j]
-        if kind == JointType.FREE:
-            mask[first : first + 3, first : first + 3] = 1
-            first = first + 3
-        width = 3 if kind <= JointType.BALL else 1
-        mask[first : first + width, first : first + width] = 1
-    return mask
 
 
 @stage

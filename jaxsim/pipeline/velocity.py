@@ -23,7 +23,15 @@ from jaxsim.pipeline.inertia import root_offset
 from jaxsim.pytree import Static
 from jaxsim.structure.trees import tree
 
-__all__ = ["apply_wrenches", "com_vel", "project", "rne", "rne_postconstraint", "subtree_vel"]
+__all__ = [
+    "apply_wrenches",
+    "body_accelerations",
+    "com_vel",
+    "project",
+    "rne",
+    "rne_postconstraint",
+    "subtree_vel",
+]
 
 
 @functools.lru_cache(maxsize=64)
@@ -91,6 +99,15 @@ def apply_wrenches(model: Model, data: Data, force: Array, torque: Array, points
     return project(data.cdof, wrenches, static=model.static)
 
 
+def body_accelerations(model: Model, data: Data) -> Array:
+    """Accelerations cacc (nbody, 6, W) of bodies, gravity included, from `qacc`."""
+    cacc = jnp.broadcast_to(_gravity(model), (model.nbody, 6, model.opt.gravity.shape[-1]))
+    if not model.nv:
+        return cacc
+    rate = scale(data.qvel[:, None], data.cdof_dot) + scale(data.qacc[:, None], data.cdof)
+    return cacc + mask_product(tree(model.static).path, rate)
+
+
 def rne_postconstraint(model: Model, data: Data, contact_wrenches: Array | None = None) -> Data:
     """Computes cacc, cfrc_ext and cfrc_int from `qacc`.
 
@@ -108,10 +125,7 @@ def rne_postconstraint(model: Model, data: Data, contact_wrenches: Array | None 
     is_body = np.ones((model.nbody, 1, 1))
     is_body[0] = 0
     external = external * jnp.asarray(is_body, external.dtype)
-    cacc = jnp.broadcast_to(_gravity(model), (model.nbody, 6, model.opt.gravity.shape[-1]))
-    if model.nv:
-        rate = scale(data.qvel[:, None], data.cdof_dot) + scale(data.qacc[:, None], data.cdof)
-        cacc = cacc + mask_product(tree(model.static).path, rate)
+    cacc = body_accelerations(model, data)
     wrenches = _wrenches_of_motion(data, cacc) - external
     cfrc_int = mask_product(tree(model.static).descendants, wrenches)
     return data.replace(cacc=cacc, cfrc_ext=external, cfrc_int=cfrc_int)

@@ -22,6 +22,7 @@ __all__ = [
     "m_entries",
     "m_entry_count",
     "tree",
+    "up_to_joint",
 ]
 
 
@@ -72,6 +73,20 @@ def tree(static: Static) -> Tree:
         width = 1 if kind in (JointType.SLIDE, JointType.HINGE) else 3
         before[first : first + width] = above
     return Tree(depth, descendants, path, before, path.T.copy())
+
+
+@functools.lru_cache(maxsize=64)
+def up_to_joint(static: Static) -> np.ndarray:
+    """1 if dof e moves the frame at the end of the joint of dof d (nv, nv); translations of a free joint stop at it."""
+    mask = tree(static).before.copy()
+    for j in range(static.njnt):
+        first, kind = static.jnt_dofadr[j], static.jnt_type[j]
+        if kind == JointType.FREE:
+            mask[first : first + 3, first : first + 3] = 1
+            first = first + 3
+        width = 3 if kind <= JointType.BALL else 1
+        mask[first : first + width, first : first + width] = 1
+    return mask
 
 
 def m_entries(static: Static) -> tuple[np.ndarray, np.ndarray]:

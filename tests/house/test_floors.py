@@ -20,7 +20,7 @@ FLOORS = (
     ("collision",),
     ("solver",),
     ("pipeline",),
-    ("rollout",),
+    ("rollout", "support"),
     ("mjcf",),
     ("compile",),
     ("models", "interop", "viewer"),
