@@ -272,3 +272,18 @@ def test_simple_bodies(allowed):
     nested = f'<body simple="{allowed}"><geom size=".1"/><body>{ALONG}<geom size=".1"/></body></body>'
     found = check(f"<mujoco><worldbody>{bodies}{nested}</worldbody></mujoco>").body_simple
     assert (found == 2).sum() == (3 if allowed == "auto" else 1)
+
+
+@pytest.mark.parametrize("size", ["9e-7", "1.1e-6"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<freejoint/><inertial mass="1" pos="{} 0 0" diaginertia="1 1 1"/>',
+        '<freejoint/><inertial mass="1" pos="0 0 0" quat="-1 {} 0 0" diaginertia="1 1.1 1.2"/>',
+        '<joint pos="{} 0 0"/><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>',
+    ],
+)
+def test_nearly_aligned_bodies_are_simple(body, size):
+    """Frames count as the same within a micrometre: meshes have that much rounding."""
+    found = check(f"<mujoco><worldbody><body>{body.format(size)}</body></worldbody></mujoco>").body_simple
+    assert found[1] == (size == "9e-7")

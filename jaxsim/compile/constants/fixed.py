@@ -26,7 +26,10 @@ _AUTO, _AUTO_NEVER, _AUTO_ALLOWED = 0, 1, 2
 _MAY_SLEEP = (4, 5)
 _JOINTS = (TrnType.JOINT, TrnType.JOINTINPARENT)
 _SEVERAL = -2
-_EPS = 1e-14
+_ALONG = 1e-14
+"""Components of an axis above this count."""
+_SAME = 1e-6
+"""Frames whose origins, m, and quaternions differ by less than this are the same."""
 
 
 def set_fixed(fields: Fields) -> None:
@@ -82,15 +85,15 @@ def _simple(fields: Fields) -> None:
     The inverse inertia of the latter is that of a point mass. A body that the model excludes comes with 0.
     """
     nbody, parent = fields["nbody"], fields["body_parentid"]
-    aligned = (np.abs(fields["body_ipos"]) <= _EPS).all(1) & _is_identity(fields["body_iquat"])
+    aligned = (np.abs(fields["body_ipos"]) < _SAME).all(1) & _is_identity(fields["body_iquat"])
     at_root = (fields["body_rootid"] == np.arange(nbody)) | (
         (parent[parent] == 0) & (fields["body_dofnum"][parent] == 0)
     )
     simple = aligned & at_root & (fields["body_simple"] != 0)
     simple[parent[parent > 0]] = False
     slides = fields["jnt_type"] == JointType.SLIDE
-    along = (np.abs(fields["jnt_axis"]) > _EPS).sum(1) == 1
-    central = (np.abs(fields["jnt_pos"]) <= _EPS).all(1)
+    along = (np.abs(fields["jnt_axis"]) > _ALONG).sum(1) == 1
+    central = (np.abs(fields["jnt_pos"]) < _SAME).all(1)
     of = fields["jnt_bodyid"]
     for j, type in enumerate(fields["jnt_type"]):
         turns_before = (of[:j] == of[j]) & ~slides[:j]
@@ -105,7 +108,7 @@ def _simple(fields: Fields) -> None:
 
 
 def _is_identity(quats: np.ndarray) -> np.ndarray:
-    return np.abs(quats - (1.0, 0.0, 0.0, 0.0)).max(1, initial=0.0) <= _EPS
+    return np.abs(np.abs(quats) - (1.0, 0.0, 0.0, 0.0)).max(1, initial=0.0) < _SAME
 
 
 def tendon_bodies(fields: Fields, tendon: int, joints: bool = True) -> list[int]:
