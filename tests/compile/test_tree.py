@@ -285,5 +285,6 @@ def test_simple_bodies(allowed):
 )
 def test_nearly_aligned_bodies_are_simple(body, size):
     """Frames count as the same within a micrometre: meshes have that much rounding."""
-    found = check(f"<mujoco><worldbody><body>{body.format(size)}</body></worldbody></mujoco>").body_simple
+    scene = f'<site pos="1 1 1"/><body>{body.format(size)}</body>'
+    found = check(f"<mujoco><worldbody>{scene}</worldbody></mujoco>").body_simple
     assert found[1] == (size == "9e-7")
