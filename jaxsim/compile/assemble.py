@@ -12,6 +12,7 @@ from jaxsim.compile.assets import Assets, compile_assets
 from jaxsim.compile.bodies import check_moving_masses, check_places, compile_body
 from jaxsim.compile.columns import empty_fields
 from jaxsim.compile.constants import SleepError, set_fixed, set_reference
+from jaxsim.compile.contact import compile_contact, paired_geoms
 from jaxsim.compile.custom import compile_custom
 from jaxsim.compile.equality import compile_equality
 from jaxsim.compile.fuse import discard_visual, fuse_static
@@ -21,12 +22,11 @@ from jaxsim.compile.lengthrange import set_length_ranges
 from jaxsim.compile.mesh.asset import mesh_fields
 from jaxsim.compile.names import Names
 from jaxsim.compile.options import compile_options
-from jaxsim.compile.pairs import compile_contact, paired_geoms
+from jaxsim.compile.scene import Scene, build_scene
+from jaxsim.compile.scenefields import scene_fields
 from jaxsim.compile.sensors import compile_sensors
 from jaxsim.compile.tendons import compile_tendons
 from jaxsim.compile.texture import texture_fields
-from jaxsim.compile.tree import Tree, build_tree
-from jaxsim.compile.treefields import tree_fields
 from jaxsim.mjcf import Document, MjcfError
 from jaxsim.mjcf.schema import landing
 from jaxsim.model import Model, from_fields
@@ -59,20 +59,20 @@ def compile_document(document: Document, nconmax: int | None = None, njmax: int 
 def _compile(document: Document, nconmax: int | None, njmax: int | None) -> dict[str, Any]:
     """Returns all fields of the model."""
     _refuse(document)
-    tree = build_tree(document)
+    scene = build_scene(document)
     discard = bool(document.compiler["discardvisual"])
-    assets = compile_assets(document, _hulls(document, tree), discard)
-    for body in tree.bodies:
+    assets = compile_assets(document, _hulls(document, scene), discard)
+    for body in scene.bodies:
         compile_body(document, assets, body)
-    fuse_static(document, tree)
+    fuse_static(document, scene)
     if discard:
-        discard_visual(document, tree, assets)
-    tree.renumber()
-    tree.weld()
+        discard_visual(document, scene, assets)
+    scene.renumber()
+    scene.weld()
     names = Names(("material", "texture") if discard else ())
-    _name(names, tree, assets)
+    _name(names, scene, assets)
     fields: dict[str, Any] = dict(empty_fields())
-    fields.update(_objects(document, tree, assets, names))
+    fields.update(_objects(document, scene, assets, names))
     fields["opt"] = compile_options(document)
     _total_mass(document, fields)
     try:
@@ -80,7 +80,7 @@ def _compile(document: Document, nconmax: int | None, njmax: int | None) -> dict
     except SleepError as error:
         raise document.section("tendon").children[error.tendon].error(str(error)) from None
     set_reference(fields)
-    _spring_dampers(tree, fields)
+    _spring_dampers(scene, fields)
     actuators = document.root.find("actuator")
     if actuators is not None:
         set_length_ranges(fields, document.settings("compiler/lengthrange"), actuators.children)
@@ -122,25 +122,25 @@ def _refuse(document: Document) -> None:
         raise section.children[0].error("engine plugins are not built in jaxsim; remove the element")
 
 
-def _hulls(document: Document, tree: Tree) -> set[str]:
+def _hulls(document: Document, scene: Scene) -> set[str]:
     """Returns the names of the meshes whose convex hull is needed: those that collide."""
     paired = paired_geoms(document)
     return {
         geom.values["mesh"]
-        for geom in tree.geoms
+        for geom in scene.geoms
         if geom.values["type"] in ("mesh", "sdf")
         and (geom.values["contype"] or geom.values["conaffinity"] or (geom.name and geom.name in paired))
     } - {None}
 
 
-def _name(names: Names, tree: Tree, assets: Assets) -> None:
+def _name(names: Names, scene: Scene, assets: Assets) -> None:
     for kind, items in (
-        ("body", tree.bodies),
-        ("joint", tree.joints),
-        ("geom", tree.geoms),
-        ("site", tree.sites),
-        ("camera", tree.cameras),
-        ("light", tree.lights),
+        ("body", scene.bodies),
+        ("joint", scene.joints),
+        ("geom", scene.geoms),
+        ("site", scene.sites),
+        ("camera", scene.cameras),
+        ("light", scene.lights),
         ("mesh", assets.meshes),
         ("hfield", assets.hfields),
         ("texture", assets.textures),
@@ -149,18 +149,18 @@ def _name(names: Names, tree: Tree, assets: Assets) -> None:
         names.add(kind, items)
 
 
-def _objects(document: Document, tree: Tree, assets: Assets, names: Names) -> dict[str, Any]:
+def _objects(document: Document, scene: Scene, assets: Assets, names: Names) -> dict[str, Any]:
     """Returns the fields of all objects, before constants are computed from them."""
     fields: dict[str, Any] = {}
-    check_places(tree)
-    check_moving_masses(tree)
+    check_places(scene)
+    check_moving_masses(scene)
     fields.update(compile_contact(document, names))
-    fields.update(compile_tendons(document, names, tree.settings))
+    fields.update(compile_tendons(document, names, scene.settings))
     fields.update(compile_equality(document, names))
-    fields.update(compile_actuators(document, names, tree.settings))
+    fields.update(compile_actuators(document, names, scene.settings))
     fields.update(compile_sensors(document, names, fields["nhistory"]))
     fields.update(compile_custom(document, names))
-    fields.update(tree_fields(tree, names))
+    fields.update(scene_fields(scene, names))
     fields.update(mesh_fields(assets.meshes))
     fields.update(hfield_fields(assets.hfields))
     fields.update(texture_fields(assets.textures))
@@ -178,9 +178,9 @@ def _total_mass(document: Document, fields: dict[str, Any]) -> None:
         fields["body_inertia"] = fields["body_inertia"] * scale
 
 
-def _spring_dampers(tree: Tree, fields: dict[str, Any]) -> None:
+def _spring_dampers(scene: Scene, fields: dict[str, Any]) -> None:
     """Sets stiffness and damping of joints that are given by time constant and damping ratio."""
-    for joint in tree.joints:
+    for joint in scene.joints:
         timeconst, dampratio = joint.values["springdamper"].tolist()
         if timeconst <= 0 or dampratio <= 0:
             continue

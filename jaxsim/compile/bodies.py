@@ -10,9 +10,9 @@ from jaxsim.compile.geoms import compile_geom
 from jaxsim.compile.inertia import combine, principal_axes
 from jaxsim.compile.joints import compile_joint
 from jaxsim.compile.orientation import orientation
-from jaxsim.compile.records import Body
+from jaxsim.compile.parts import Body
+from jaxsim.compile.scene import Scene
 from jaxsim.compile.sites import compile_site
-from jaxsim.compile.tree import Tree
 from jaxsim.enums import JointType
 from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document
@@ -22,7 +22,7 @@ __all__ = ["check_moving_masses", "check_places", "compile_body"]
 
 
 def compile_body(document: Document, assets: Assets, body: Body) -> None:
-    """Fills the record of a body and of everything it holds.
+    """Completes a body and everything it holds.
 
     Raises:
         MjcfError: the body, or something in it, is not valid.
@@ -147,25 +147,25 @@ def _align(body: Body) -> None:
         light.dir = rotate(light.dir, quat)
 
 
-def check_places(tree: Tree) -> None:
+def check_places(scene: Scene) -> None:
     """Checks that bodies with free joints are children of the world, once static bodies are fused.
 
     Raises:
         MjcfError: one is not.
     """
-    for body in tree.bodies:
+    for body in scene.bodies:
         free = any(joint.type == JointType.FREE for joint in body.joints)
         if free and (body.parent is None or body.parent.parent is not None):
             raise body.element.error("a free joint can only be used in a child of the world body")
 
 
-def check_moving_masses(tree: Tree) -> None:
+def check_moving_masses(scene: Scene) -> None:
     """Checks that every moving body has mass and inertia, itself or in a static body that it carries.
 
     Raises:
         MjcfError: a moving body has none.
     """
-    for body in tree.bodies:
+    for body in scene.bodies:
         if body.joints and not _massive(body):
             raise body.element.error(
                 f"mass and inertia of a moving body must be larger than {MINVAL:g}: give it an inertial or a geom"

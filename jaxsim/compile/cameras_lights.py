@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxsim.compile.orientation import orientation
-from jaxsim.compile.records import Camera, Light
+from jaxsim.compile.parts import Camera, Light
 from jaxsim.mjcf import Document
 from jaxsim.mjcf.frames import EPS, IDENTITY, accumulate, normalize, rotate
 
@@ -16,7 +16,7 @@ __all__ = ["compile_camera", "compile_light"]
 
 
 def compile_camera(document: Document, camera: Camera) -> None:
-    """Fills a camera's record.
+    """Completes a camera.
 
     Raises:
         MjcfError: the camera is not valid.
@@ -56,7 +56,7 @@ def _intrinsics(document: Document, camera: Camera) -> None:
 
 
 def compile_light(light: Light) -> None:
-    """Fills a light's record.
+    """Completes a light.
 
     Raises:
         MjcfError: the light is not valid.

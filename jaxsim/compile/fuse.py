@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from jaxsim.compile.assets import Assets
 from jaxsim.compile.inertia import combine
-from jaxsim.compile.records import Body
+from jaxsim.compile.parts import Body
 from jaxsim.compile.references import referenced
-from jaxsim.compile.tree import Tree
+from jaxsim.compile.scene import Scene
 from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document
 from jaxsim.mjcf.frames import IDENTITY, accumulate, rotate
@@ -14,27 +14,27 @@ from jaxsim.mjcf.frames import IDENTITY, accumulate, rotate
 __all__ = ["discard_visual", "fuse_static"]
 
 
-def fuse_static(document: Document, tree: Tree) -> None:
+def fuse_static(document: Document, scene: Scene) -> None:
     """Merges bodies without joints into their parents; only those whose names nothing refers to.
 
     Raises:
         MjcfError: the merged inertia is not positive.
     """
     default = document.compiler["fusestatic"]
-    fixed = referenced(document, "body") | _loaded_bodies(document, tree)
-    for body in tree.bodies[1:]:
+    fixed = referenced(document, "body") | _loaded_bodies(document, scene)
+    for body in scene.bodies[1:]:
         wanted = body.values["fuse"]
         fuse = default if wanted == "auto" else wanted == "true"
         if fuse and not body.joints and not body.mocap and not (body.name and body.name in fixed):
             _merge(body)
 
 
-def _loaded_bodies(document: Document, tree: Tree) -> set[str]:
+def _loaded_bodies(document: Document, scene: Scene) -> set[str]:
     """Returns the names of bodies whose interaction force or torque a sensor measures."""
     section = document.root.find("sensor")
     sensors = section.find_all("force", "torque") if section is not None else []
     sites = {sensor.get("site") for sensor in sensors}
-    return {site.body.name for site in tree.sites if site.name and site.name in sites}
+    return {site.body.name for site in scene.sites if site.name and site.name in sites}
 
 
 def _merge(body: Body) -> None:
@@ -68,11 +68,11 @@ def _merge(body: Body) -> None:
         getattr(parent, name).extend(items)
 
 
-def discard_visual(document: Document, tree: Tree, assets: Assets) -> None:
+def discard_visual(document: Document, scene: Scene, assets: Assets) -> None:
     """Drops geoms that cannot collide and that nothing refers to, and meshes that no other geom uses."""
     used = referenced(document, "geom")
     kept = []
-    for body in tree.bodies:
+    for body in scene.bodies:
         body.geoms = [geom for geom in body.geoms if not geom.visual or (geom.name and geom.name in used)]
         kept += [geom.mesh for geom in body.geoms if geom.mesh is not None]
     tactile = _tactile(document)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxsim.compile import fluid, shapes
 from jaxsim.compile.assets import Assets
 from jaxsim.compile.orientation import orientation
-from jaxsim.compile.records import Body, Geom
+from jaxsim.compile.parts import Body, Geom
 from jaxsim.compile.sites import check_size, from_ends
 from jaxsim.enums import GeomType
 from jaxsim.mjcf import Document
@@ -17,12 +17,12 @@ _MESHES = (GeomType.MESH, GeomType.SDF)
 
 
 def compile_geom(document: Document, assets: Assets, geom: Geom, massive: bool) -> None:
-    """Fills a geom's record.
+    """Completes a geom.
 
     Args:
         document: the model.
         assets: its compiled meshes and height fields.
-        geom: the record.
+        geom: the part.
         massive: whether the geom contributes to its body's inertia.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxsim.compile.records import Joint
+from jaxsim.compile.parts import Joint
 from jaxsim.compile.settings import is_limited
 from jaxsim.enums import JointType
 from jaxsim.mjcf.frames import EPS, IDENTITY, ORIGIN, accumulate, normalize, rotate
@@ -11,7 +11,7 @@ __all__ = ["compile_joint"]
 
 
 def compile_joint(joint: Joint) -> None:
-    """Fills a joint's record.
+    """Completes a joint.
 
     Raises:
         MjcfError: the joint is not valid.

@@ -35,12 +35,12 @@ class Names:
         """
         names = []
         found = self._objects[kind] = {}
-        for record in objects:
-            names.append(record.name)
-            if record.name:
-                if record.name in found:
-                    raise record.element.error(f"repeated {kind} name {record.name!r}", attribute="name")
-                found[record.name] = record
+        for item in objects:
+            names.append(item.name)
+            if item.name:
+                if item.name in found:
+                    raise item.element.error(f"repeated {kind} name {item.name!r}", attribute="name")
+                found[item.name] = item
         self._names[kind] = tuple(names)
 
     def find(self, kind: str, name: str, element: Element, attribute: str) -> Any:

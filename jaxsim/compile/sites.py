@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxsim.compile.orientation import orientation
-from jaxsim.compile.records import Geom, Site
+from jaxsim.compile.parts import Geom, Site
 from jaxsim.compile.shapes import SIZES
 from jaxsim.enums import GeomType
 from jaxsim.mjcf import Document
@@ -16,7 +16,7 @@ _NO_SITE = (GeomType.MESH, GeomType.HFIELD, GeomType.PLANE, GeomType.SDF)
 
 
 def compile_site(document: Document, site: Site) -> None:
-    """Fills a site's record.
+    """Completes a site.
 
     Raises:
         MjcfError: the site is not valid.

@@ -10,8 +10,8 @@ from jaxsim.compile.constants.statistic import statistics
 from jaxsim.compile.kinematics import (
     Fields,
     Mechanism,
-    Paths,
     Pose,
+    Routes,
     kinematics,
     mass_matrix,
     spatial_inertia,
@@ -27,9 +27,9 @@ __all__ = ["set_reference"]
 
 def set_reference(fields: Fields) -> None:
     """Adds the fields that follow from kinematics and inertia at `qpos0`, and resting lengths at `qpos_spring`."""
-    mechanism, paths = Mechanism(fields), Paths.of(fields)
+    mechanism, routes = Mechanism(fields), Routes.of(fields)
     pose = kinematics(mechanism, fields["qpos0"])
-    length, jacobian = tendons(pose, paths, np.arange(fields["ntendon"]))
+    length, jacobian = tendons(pose, routes, np.arange(fields["ntendon"]))
     joint_armature, tendon_armature = actuator_armature(fields)
     armature = fields["dof_armature"] + joint_armature[fields["dof_jntid"]]
     matrix = mass_matrix(pose, spatial_inertia(pose))
@@ -47,7 +47,7 @@ def set_reference(fields: Fields) -> None:
     _views(pose)
     _damping_ratio(fields, moment, root)
     fields["stat"], fields["dof_length"] = statistics(pose, matrix)
-    _spring_lengths(mechanism, paths)
+    _spring_lengths(mechanism, routes)
 
 
 def _transmissions(
@@ -177,10 +177,10 @@ def _damping_ratio(fields: Fields, moment: np.ndarray, root: np.ndarray) -> None
         bias[2] *= -2 * np.sqrt(stiffness * mass)
 
 
-def _spring_lengths(mechanism: Mechanism, paths: Paths) -> None:
+def _spring_lengths(mechanism: Mechanism, routes: Routes) -> None:
     """Sets the resting length of tendon springs that have none."""
     fields = mechanism.fields
     unset = np.flatnonzero((fields["tendon_lengthspring"] == -1).all(1))
     if unset.size:
-        length, _ = tendons(kinematics(mechanism, fields["qpos_spring"]), paths, unset)
+        length, _ = tendons(kinematics(mechanism, fields["qpos_spring"]), routes, unset)
         fields["tendon_lengthspring"][unset] = length[:, None]

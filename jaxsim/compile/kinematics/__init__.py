@@ -3,17 +3,17 @@
 Configurations are the leading axes of every array, here written `...`; there may be none.
 """
 
-from jaxsim.compile.kinematics.inertia import mass_matrix, spatial_inertia
+from jaxsim.compile.kinematics.massmatrix import mass_matrix, spatial_inertia
 from jaxsim.compile.kinematics.mechanism import Fields, Mechanism
 from jaxsim.compile.kinematics.pose import Pose, kinematics
-from jaxsim.compile.kinematics.tendon import Paths, tendons
+from jaxsim.compile.kinematics.tendon import Routes, tendons
 from jaxsim.compile.kinematics.transmission import transmission
 
 __all__ = [
     "Fields",
     "Mechanism",
-    "Paths",
     "Pose",
+    "Routes",
     "kinematics",
     "mass_matrix",
     "spatial_inertia",

@@ -17,10 +17,10 @@ from jaxsim.compile.kinematics.wrapping import Wrapped, wrap
 from jaxsim.enums import WrapType
 from jaxsim.math.constants import MINVAL
 
-__all__ = ["Paths", "tendons"]
+__all__ = ["Routes", "tendons"]
 
 
-class Paths(NamedTuple):
+class Routes(NamedTuple):
     """The stretches between two sites of all tendons; the rows are padded with stretches of weight 0.
 
     Attributes:
@@ -40,7 +40,7 @@ class Paths(NamedTuple):
     joints: np.ndarray
 
     @classmethod
-    def of(cls, fields: Fields) -> Paths:
+    def of(cls, fields: Fields) -> Routes:
         """Reads the tendons of a model."""
         adr, num = fields["tendon_adr"].tolist(), fields["tendon_num"].tolist()
         rows = [_stretches(fields, first, count) for first, count in zip(adr, num, strict=True)]
@@ -82,18 +82,18 @@ def _coefficients(f: Fields) -> np.ndarray:
     return result
 
 
-def tendons(pose: Pose, paths: Paths, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def tendons(pose: Pose, routes: Routes, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns lengths (..., n) and Jacobians (..., n, nv) of some tendons.
 
     Args:
         pose: the configurations.
-        paths: of all tendons.
+        routes: of all tendons.
         ids: (n,) tendons, or (..., n) where they differ among the configurations.
     """
-    jacobian = paths.joints[ids] + np.zeros((*pose.qpos.shape[:-1], 1, 1))
+    jacobian = routes.joints[ids] + np.zeros((*pose.qpos.shape[:-1], 1, 1))
     length = (jacobian @ _joint_values(pose)[..., None])[..., 0]
-    if paths.start.size and ids.size:
-        along, change = _spatial(pose, paths, ids)
+    if routes.start.size and ids.size:
+        along, change = _spatial(pose, routes, ids)
         length, jacobian = length + along, jacobian + change
     return length, jacobian
 
@@ -106,10 +106,10 @@ def _joint_values(pose: Pose) -> np.ndarray:
     return result
 
 
-def _spatial(pose: Pose, paths: Paths, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _spatial(pose: Pose, routes: Routes, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     f, lead = pose.fields, pose.qpos.shape[:-1]
     start, end, geom, side, weight = (
-        np.broadcast_to(table[ids], (*lead, ids.shape[-1], table.shape[-1])) for table in paths[:5]
+        np.broadcast_to(table[ids], (*lead, ids.shape[-1], table.shape[-1])) for table in routes[:5]
     )
     sites = pose.points("site")
     first, last = _pick(sites, start), _pick(sites, end)

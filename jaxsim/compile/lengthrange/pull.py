@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jaxsim.compile.constants.fixed import actuator_armature
-from jaxsim.compile.kinematics import Fields, Mechanism, Paths, Pose, kinematics, tendons, transmission
+from jaxsim.compile.kinematics import Fields, Mechanism, Pose, Routes, kinematics, tendons, transmission
 from jaxsim.compile.lengthrange.constraints import Moment, constrained_tendons, constraints, solve
 from jaxsim.compile.lengthrange.dynamics import integrate, move
 from jaxsim.enums import BiasType, DisableBit, GainType, TrnType
@@ -84,7 +84,7 @@ def _simulate(f: Fields, settings: Any, wanted: list[int], elements: list[Elemen
     """Returns the lengths (n, samples) over the last seconds, pulled to the short and to the long side."""
     step = settings["timestep"] if settings["timestep"] > 0 else float(f["opt"]["timestep"])
     decay = np.exp(-step / max(0.01, settings["timeconst"]))
-    count, mechanism, paths = len(wanted), Mechanism(f), Paths.of(f)
+    count, mechanism, routes = len(wanted), Mechanism(f), Routes.of(f)
     pull = _Pull(f, wanted)
     sign = np.repeat([-1.0, 1.0], count) * settings["accel"]
     qpos, qvel = np.tile(f["qpos0"], (2 * count, 1)), np.zeros((2 * count, f["nv"]))
@@ -101,15 +101,15 @@ def _simulate(f: Fields, settings: Any, wanted: list[int], elements: list[Elemen
         pose = kinematics(mechanism, qpos)
         motion = move(pose, armature, qvel)
         if heavy.size:
-            jac = tendons(pose, paths, heavy)[1]
+            jac = tendons(pose, routes, heavy)[1]
             motion.matrix = motion.matrix + jac.swapaxes(1, 2) @ (tendon_armature[heavy, None] * jac)
-        length, moment = pull(pose, paths)
+        length, moment = pull(pose, routes)
         reach = np.linalg.norm(np.linalg.solve(motion.matrix, moment[..., None])[..., 0], axis=1)
         force = moment * (sign / np.maximum(MINVAL, reach))[:, None]
         size = np.linalg.norm(force, axis=1)
         if settings["maxforce"] > 0:
             force *= np.minimum(1.0, settings["maxforce"] / np.maximum(MINVAL, size))[:, None]
-        state = Moment(motion, qvel, *tendons(pose, paths, bound), place, step, refsafe)
+        state = Moment(motion, qvel, *tendons(pose, routes, bound), place, step, refsafe)
         qvel = qvel + step * solve(motion.matrix, force - motion.bias, constraints(state))
         if not (np.abs(qvel) < _UNSTABLE).all():
             bad = int(np.flatnonzero(~(np.abs(qvel) < _UNSTABLE).all(1))[0]) % count
@@ -140,12 +140,12 @@ class _Pull:
         self.gear = np.tile(f["actuator_gear"][f["actuator_outadr"][np.array(wanted)[along]], 0], 2)
         self.others = [(_both(np.array([n]), len(wanted)), wanted[n]) for n in np.flatnonzero(~along)]
 
-    def __call__(self, pose: Pose, paths: Paths) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, pose: Pose, routes: Routes) -> tuple[np.ndarray, np.ndarray]:
         """Returns length (W,) and moment arms (W, nv) of the actuator that each world pulls."""
         length, moment = np.zeros(len(pose.qpos)), np.zeros((len(pose.qpos), pose.mechanism.nv))
         worlds = self.on_tendon
         if worlds.size:
-            lengths, jacobians = tendons(pose.take(worlds), paths, self.tendon[:, None])
+            lengths, jacobians = tendons(pose.take(worlds), routes, self.tendon[:, None])
             length[worlds] = self.gear * lengths[:, 0]
             moment[worlds] = self.gear[:, None] * jacobians[:, 0]
         for worlds, i in self.others:

@@ -15,7 +15,7 @@ import numpy as np
 from jaxsim.compile.mesh.data import Triangles
 from jaxsim.mjcf.limits import MAX_BUILTIN_VERTICES
 
-__all__ = ["SHAPES", "Parameter", "Shape"]
+__all__ = ["SHAPES", "Builtin", "Parameter"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Shape:
+class Builtin:
     """A shape: its parameters, and the function that makes its triangles.
 
     Attributes:
@@ -258,11 +258,11 @@ def _count(name: str, least: float, most: float = inf) -> Parameter:
 
 
 SHAPES = {
-    "sphere": Shape((_count("subdivisions", 0, 4),), _sphere),
-    "hemisphere": Shape((_count("resolution", 0, 10),), _hemisphere),
-    "cone": Shape((_count("edges", 3), Parameter("radius")), _cone),
-    "supersphere": Shape((_count("resolution", 3), Parameter("e", 0), Parameter("n", 0)), _supersphere),
-    "supertorus": Shape(
+    "sphere": Builtin((_count("subdivisions", 0, 4),), _sphere),
+    "hemisphere": Builtin((_count("resolution", 0, 10),), _hemisphere),
+    "cone": Builtin((_count("edges", 3), Parameter("radius")), _cone),
+    "supersphere": Builtin((_count("resolution", 3), Parameter("e", 0), Parameter("n", 0)), _supersphere),
+    "supertorus": Builtin(
         (
             _count("resolution", 3),
             Parameter("radius", 0, 1, open=True),
@@ -271,7 +271,7 @@ SHAPES = {
         ),
         _supertorus,
     ),
-    "wedge": Shape(
+    "wedge": Builtin(
         (
             _count("horizontal", 1),
             _count("vertical", 1),
@@ -281,6 +281,6 @@ SHAPES = {
         ),
         _wedge,
     ),
-    "plate": Shape((_count("columns", 1), _count("rows", 1)), _plate, shell=True),
+    "plate": Builtin((_count("columns", 1), _count("rows", 1)), _plate, shell=True),
 }
 """Shapes by the word of `builtin`."""

@@ -1,6 +1,6 @@
 """What the compiler knows about the objects of the kinematic tree while it works on them.
 
-A record keeps the resolved attributes of its element in `values`; its other fields are what the compiler computes.
+A part keeps the resolved attributes of its element in `values`; its other fields are what the compiler computes.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3
 if TYPE_CHECKING:
     from jaxsim.compile.mesh.asset import Mesh
 
-__all__ = ["Body", "Camera", "Frame", "Geom", "Joint", "Light", "Record", "Site"]
+__all__ = ["Body", "Camera", "Frame", "Geom", "Joint", "Light", "Part", "Site"]
 
 Frame = tuple[Vec3, Quat] | None
 """Pose of the innermost `frame` element in its body, None if there is none."""
 
 
 @dataclass(eq=False)
-class Record:
+class Part:
     """A named object.
 
     Attributes:
@@ -44,7 +44,7 @@ class Record:
 
 
 @dataclass(eq=False)
-class Body(Record):
+class Body(Part):
     """A body; poses are in the parent's frame, the inertial frame is in the body's.
 
     Attributes:
@@ -81,7 +81,7 @@ class Body(Record):
 
 
 @dataclass(eq=False)
-class Joint(Record):
+class Joint(Part):
     """A joint; anchor and axis are in the body frame, angles in radians."""
 
     body: Body = None  # pyright: ignore[reportAssignmentType]
@@ -100,7 +100,7 @@ class Joint(Record):
 
 
 @dataclass(eq=False)
-class Geom(Record):
+class Geom(Part):
     """A geom; its pose is in the body frame.
 
     Attributes:
@@ -128,7 +128,7 @@ class Geom(Record):
 
 
 @dataclass(eq=False)
-class Site(Record):
+class Site(Part):
     """A site; its pose is in the body frame."""
 
     body: Body = None  # pyright: ignore[reportAssignmentType]
@@ -139,7 +139,7 @@ class Site(Record):
 
 
 @dataclass(eq=False)
-class Camera(Record):
+class Camera(Part):
     """A camera; its pose is in the body frame."""
 
     body: Body = None  # pyright: ignore[reportAssignmentType]
@@ -150,7 +150,7 @@ class Camera(Record):
 
 
 @dataclass(eq=False)
-class Light(Record):
+class Light(Part):
     """A light; position and direction are in the body frame."""
 
     body: Body = None  # pyright: ignore[reportAssignmentType]

@@ -1,4 +1,4 @@
-"""Records of the kinematic tree to the fields of a Model."""
+"""The parts of a scene to the fields of a Model."""
 
 from __future__ import annotations
 
@@ -8,66 +8,72 @@ import numpy as np
 
 from jaxsim.compile.columns import columns, landed
 from jaxsim.compile.names import Names
-from jaxsim.compile.records import Body, Record
-from jaxsim.compile.tree import Tree
+from jaxsim.compile.parts import Body, Part
+from jaxsim.compile.scene import Scene
 from jaxsim.compile.userdata import user_field
 from jaxsim.enums import CamLightType, JointType, ObjType
 
-__all__ = ["tree_fields"]
+__all__ = ["scene_fields"]
 
 _OUTPUTS = ("rgb", "depth", "distance", "normal", "segmentation")
 _LIGHTS = ("spot", "directional", "point", "image")
 _SLEEP = {"auto": 0, "never": 3, "allowed": 4, "init": 5}
 
 
-def tree_fields(tree: Tree, names: Names) -> dict[str, Any]:
+def scene_fields(scene: Scene, names: Names) -> dict[str, Any]:
     """Returns the fields of bodies, joints, degrees of freedom, trees, geoms, sites, cameras and lights.
 
     Raises:
         MjcfError: a target, material or texture is unknown, or a sleep policy stands where it cannot.
     """
     fields: dict[str, Any] = {
-        "nbody": len(tree.bodies),
-        "njnt": len(tree.joints),
-        "ngeom": len(tree.geoms),
-        "nsite": len(tree.sites),
-        "ncam": len(tree.cameras),
-        "nlight": len(tree.lights),
-        "nq": sum(joint.type.nq for joint in tree.joints),
-        "nv": sum(joint.type.nv for joint in tree.joints),
-        "nmocap": sum(body.mocap for body in tree.bodies),
+        "nbody": len(scene.bodies),
+        "njnt": len(scene.joints),
+        "ngeom": len(scene.geoms),
+        "nsite": len(scene.sites),
+        "ncam": len(scene.cameras),
+        "nlight": len(scene.lights),
+        "nq": sum(joint.type.nq for joint in scene.joints),
+        "nv": sum(joint.type.nv for joint in scene.joints),
+        "nmocap": sum(body.mocap for body in scene.bodies),
     }
-    rows = {**_bodies(tree), **_joints(tree), **_dofs(tree), **_geoms(tree, names), **_sites(tree, names)}
-    rows.update(_cameras(tree, names))
-    rows.update(_lights(tree, names))
+    rows = {
+        **_bodies(scene),
+        **_joints(scene),
+        **_dofs(scene),
+        **_geoms(scene, names),
+        **_sites(scene, names),
+    }
+    rows.update(_cameras(scene, names))
+    rows.update(_lights(scene, names))
     fields.update(columns(rows))
-    for kind, records in (
-        (ObjType.BODY, tree.bodies),
-        (ObjType.JOINT, tree.joints),
-        (ObjType.GEOM, tree.geoms),
-        (ObjType.SITE, tree.sites),
-        (ObjType.CAMERA, tree.cameras),
+    for kind, parts in (
+        (ObjType.BODY, scene.bodies),
+        (ObjType.JOINT, scene.joints),
+        (ObjType.GEOM, scene.geoms),
+        (ObjType.SITE, scene.sites),
+        (ObjType.CAMERA, scene.cameras),
     ):
-        elements = [record.element for record in records]
-        fields |= user_field(tree.document, kind, elements, _take(records, "user"))
-    _trees(tree, fields)
+        elements = [part.element for part in parts]
+        fields |= user_field(scene.document, kind, elements, _take(parts, "user"))
+    _trees(scene, fields)
     return fields
 
 
-def _values(records: list[Any]) -> list[Any]:
-    return [record.values for record in records]
+def _values(parts: list[Any]) -> list[Any]:
+    return [part.values for part in parts]
 
 
-def _take(records: list[Any], attribute: str) -> list[Any]:
-    return [record.values[attribute] for record in records]
+def _take(parts: list[Any], attribute: str) -> list[Any]:
+    return [part.values[attribute] for part in parts]
 
 
-def _first(records: list[Any]) -> int:
-    return records[0].id if records else -1
+def _first(parts: list[Any]) -> int:
+    return parts[0].id if parts else -1
 
 
-def _bodies(tree: Tree) -> dict[str, list[Any]]:
-    bodies = tree.bodies
+def _bodies(scene: Scene) -> dict[str, list[Any]]:
+    bodies = scene.bodies
     roots: list[int] = []
     mocaps: list[int] = []
     count = 0
@@ -103,8 +109,8 @@ def _weld(body: Body) -> Body:
     return body.weld
 
 
-def _joints(tree: Tree) -> dict[str, list[Any]]:
-    joints = tree.joints
+def _joints(scene: Scene) -> dict[str, list[Any]]:
+    joints = scene.joints
     stiffness = _take(joints, "stiffness")
     qpos0: list[float] = []
     spring: list[float] = []
@@ -136,12 +142,12 @@ def _joints(tree: Tree) -> dict[str, list[Any]]:
     }
 
 
-def _dofs(tree: Tree) -> dict[str, list[Any]]:
-    dofs = [joint for joint in tree.joints for _ in range(joint.type.nv)]
+def _dofs(scene: Scene) -> dict[str, list[Any]]:
+    dofs = [joint for joint in scene.joints for _ in range(joint.type.nv)]
     damping = _take(dofs, "damping")
     parents: list[int] = []
-    last = [-1] * len(tree.bodies)
-    for body in tree.bodies:
+    last = [-1] * len(scene.bodies)
+    for body in scene.bodies:
         if body.parent is not None:
             last[body.id] = last[body.parent.id]
         for _ in range(body.dofnum):
@@ -157,12 +163,12 @@ def _dofs(tree: Tree) -> dict[str, list[Any]]:
     }
 
 
-def _material(names: Names, record: Record, material: str) -> int:
-    return names.id("material", material, record.element, "material") if material else -1
+def _material(names: Names, part: Part, material: str) -> int:
+    return names.id("material", material, part.element, "material") if material else -1
 
 
-def _geoms(tree: Tree, names: Names) -> dict[str, list[Any]]:
-    geoms = tree.geoms
+def _geoms(scene: Scene, names: Names) -> dict[str, list[Any]]:
+    geoms = scene.geoms
     return {
         **landed("geom", "geom_", _values(geoms)),
         "geom_type": [geom.type for geom in geoms],
@@ -179,8 +185,8 @@ def _geoms(tree: Tree, names: Names) -> dict[str, list[Any]]:
     }
 
 
-def _sites(tree: Tree, names: Names) -> dict[str, list[Any]]:
-    sites = tree.sites
+def _sites(scene: Scene, names: Names) -> dict[str, list[Any]]:
+    sites = scene.sites
     return {
         "site_type": [site.type for site in sites],
         "site_bodyid": [site.body.id for site in sites],
@@ -192,17 +198,17 @@ def _sites(tree: Tree, names: Names) -> dict[str, list[Any]]:
     }
 
 
-def _target(names: Names, record: Record) -> int:
-    target = record.values["target"]
-    return names.id("body", target, record.element, "target") if target else -1
+def _target(names: Names, part: Part) -> int:
+    target = part.values["target"]
+    return names.id("body", target, part.element, "target") if target else -1
 
 
-def _modes(records: list[Any]) -> list[int]:
-    return [CamLightType[mode.upper()] for mode in _take(records, "mode")]
+def _modes(parts: list[Any]) -> list[int]:
+    return [CamLightType[mode.upper()] for mode in _take(parts, "mode")]
 
 
-def _cameras(tree: Tree, names: Names) -> dict[str, list[Any]]:
-    cameras = tree.cameras
+def _cameras(scene: Scene, names: Names) -> dict[str, list[Any]]:
+    cameras = scene.cameras
     return {
         "cam_mode": _modes(cameras),
         "cam_bodyid": [camera.body.id for camera in cameras],
@@ -219,8 +225,8 @@ def _cameras(tree: Tree, names: Names) -> dict[str, list[Any]]:
     }
 
 
-def _lights(tree: Tree, names: Names) -> dict[str, list[Any]]:
-    lights = tree.lights
+def _lights(scene: Scene, names: Names) -> dict[str, list[Any]]:
+    lights = scene.lights
     types = []
     textures = []
     for light in lights:
@@ -243,7 +249,7 @@ def _lights(tree: Tree, names: Names) -> dict[str, list[Any]]:
     }
 
 
-def _trees(tree: Tree, fields: dict[str, Any]) -> None:
+def _trees(scene: Scene, fields: dict[str, Any]) -> None:
     """Adds the kinematic trees: what hangs together below one degree of freedom that has none above it."""
     parents = fields["dof_parentid"]
     dof_treeid = np.cumsum(parents < 0, dtype=np.int32) - 1 if parents.size else np.zeros(0, np.int32)
@@ -260,7 +266,7 @@ def _trees(tree: Tree, fields: dict[str, Any]) -> None:
     fields["tree_bodyadr"] = np.array([int(np.argmax(body_treeid == k)) for k in ids], np.int32)
     fields["tree_dofadr"] = np.array([int(np.argmax(dof_treeid == k)) for k in ids], np.int32)
     policy = np.zeros(ntree, np.int32)
-    for body in tree.bodies[1:]:
+    for body in scene.bodies[1:]:
         word = _SLEEP[body.values["sleep"]]
         if word:
             index = body_treeid[body.id]

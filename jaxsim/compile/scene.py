@@ -1,4 +1,4 @@
-"""The kinematic tree: elements of the world body to records, in the order of their ids."""
+"""The world body and all it holds: elements to parts, in the order of their ids."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from jaxsim.compile.orientation import orientation
-from jaxsim.compile.records import Body, Camera, Frame, Geom, Joint, Light, Record, Site
+from jaxsim.compile.parts import Body, Camera, Frame, Geom, Joint, Light, Part, Site
 from jaxsim.compile.settings import SettingsOf
 from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.defaults import Resolved
 from jaxsim.mjcf.frames import accumulate
 from jaxsim.mjcf.schema import schema
 
-__all__ = ["Tree", "build_tree"]
+__all__ = ["Scene", "build_scene"]
 
 _LISTS = {
     "joint": (Joint, "joints"),
@@ -29,11 +29,11 @@ _REFUSED = {
     "plugin": "engine plugins are not built",
 }
 
-_R = TypeVar("_R", bound=Record)
+_R = TypeVar("_R", bound=Part)
 
 
 @dataclass(eq=False)
-class Tree:
+class Scene:
     """All objects of the kinematic tree by kind, in the order of their ids."""
 
     document: Document
@@ -68,21 +68,21 @@ class Tree:
                 body.weld = body.parent.weld
 
 
-def build_tree(document: Document) -> Tree:
+def build_scene(document: Document) -> Scene:
     """Reads the world body of a model; attributes are resolved, nothing is computed but frame poses.
 
     Raises:
         MjcfError: an element is not allowed where it stands, or belongs to a feature that is not built.
     """
-    tree = Tree(document, SettingsOf(document))
+    scene = Scene(document, SettingsOf(document))
     element = document.worldbody
-    world = Body(element, Resolved(Element(schema()["body"]), []), tree.settings(element), name="world")
-    tree.bodies = [world]
-    for body, child, frame in _walk(document, tree.settings, world, element, None):
-        _add(tree, body, child, frame)
-    tree.renumber()
-    tree.weld()
-    return tree
+    world = Body(element, Resolved(Element(schema()["body"]), []), scene.settings(element), name="world")
+    scene.bodies = [world]
+    for body, child, frame in _walk(document, scene.settings, world, element, None):
+        _add(scene, body, child, frame)
+    scene.renumber()
+    scene.weld()
+    return scene
 
 
 def _walk(
@@ -120,7 +120,7 @@ def _body(document: Document, settings_of: SettingsOf, parent: Body, element: El
     return body
 
 
-def _add(tree: Tree, body: Body, element: Element, frame: Frame) -> None:
+def _add(scene: Scene, body: Body, element: Element, frame: Frame) -> None:
     """Files one element under its body."""
     tag = element.tag
     if body.parent is None and tag in ("inertial", "joint", "freejoint"):
@@ -131,10 +131,10 @@ def _add(tree: Tree, body: Body, element: Element, frame: Frame) -> None:
         body.inertial, body.inertial_frame, body.explicit = element, frame, True
     elif tag == "freejoint":
         values = Resolved(Element(schema()["joint"]), [])
-        _append(tree, body.joints, Joint, body, element, values, frame)
+        _append(scene, body.joints, Joint, body, element, values, frame)
     elif tag in _LISTS:
         kind, name = _LISTS[tag]
-        _append(tree, getattr(body, name), kind, body, element, tree.document.resolve(element), frame)
+        _append(scene, getattr(body, name), kind, body, element, scene.document.resolve(element), frame)
         for plugin in element.find_all("plugin"):
             raise plugin.error(f"{_REFUSED['plugin']} in jaxsim; remove the element")
     elif tag in _REFUSED:
@@ -144,11 +144,11 @@ def _add(tree: Tree, body: Body, element: Element, frame: Frame) -> None:
 
 
 def _append(
-    tree: Tree, into: list[_R], kind: type[_R], body: Body, element: Element, values: Any, frame: Frame
+    scene: Scene, into: list[_R], kind: type[_R], body: Body, element: Element, values: Any, frame: Frame
 ) -> None:
-    record = kind(element, values, tree.settings(element), frame, element.name)
-    record.body = body  # pyright: ignore[reportAttributeAccessIssue]
-    into.append(record)
+    part = kind(element, values, scene.settings(element), frame, element.name)
+    part.body = body  # pyright: ignore[reportAttributeAccessIssue]
+    into.append(part)
 
 
 def _depth_first(body: Body) -> Iterator[Body]:
@@ -160,5 +160,5 @@ def _depth_first(body: Body) -> Iterator[Body]:
 
 
 def _number(objects: list[_R]) -> None:
-    for index, record in enumerate(objects):
-        record.id = index
+    for index, part in enumerate(objects):
+        part.id = index

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxsim.compile.columns import columns, landed
 from jaxsim.compile.names import Names
-from jaxsim.compile.records import Body, Geom
+from jaxsim.compile.parts import Body, Geom
 from jaxsim.mjcf import Document, Element
 
 __all__ = ["compile_contact", "paired_geoms"]
