@@ -31,7 +31,7 @@ from jaxsim.math.gather import widen
 from jaxsim.math.linear import bilinear
 from jaxsim.math.stage import platform, stage
 from jaxsim.math.vector import dot
-from jaxsim.solver.tree_kernel import fits, solve_in_kernel
+from jaxsim.solver.tree_kernel import solve_in_kernel
 from jaxsim.structure.sparsity import TreeStructure, places_of
 
 __all__ = ["Block", "blocks_of", "dot_tree", "full", "is_large", "mul_tree", "solve_tree", "substitute"]
@@ -165,7 +165,7 @@ def _method(structure: TreeStructure, width: int) -> Callable[[TreeStructure, Ar
     """What solves a system of this structure in so many worlds, on the platform that is lowered for."""
     if width == 1 or is_large(structure):
         return _factorise
-    return solve_in_kernel if platform() == "cuda" and fits(structure) else _eliminate
+    return solve_in_kernel if platform() == "cuda" else _eliminate
 
 
 def is_large(structure: TreeStructure) -> bool:
