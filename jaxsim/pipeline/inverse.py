@@ -9,10 +9,10 @@ from jaxsim.data import Data
 from jaxsim.enums import EnableBit, IntegratorType
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import fwd_actuation
+from jaxsim.pipeline.admit import admit
 from jaxsim.pipeline.integrators import INTEGRATORS
 from jaxsim.pipeline.required import required_force
 from jaxsim.pipeline.stages import State, integration_state, motion, run, sensors
-from jaxsim.pipeline.supported import check_supported
 from jaxsim.results import UnsupportedError
 from jaxsim.solver import linalg
 from jaxsim.solver.constraint import make_constraint
@@ -64,7 +64,7 @@ def inverse(model: Model, data: Data) -> Data:
       UnsupportedError: the model asks for physics that jaxsim does not compute yet, or for discrete inverse dynamics
         of the Runge-Kutta integrator, whose steps have several accelerations.
     """
-    check_supported(model)
+    data = admit(model, data, "inverse")
     discrete = model.opt.enableflags & EnableBit.INVDISCRETE
     if discrete and INTEGRATORS[model.opt.integrator].system is None:
         name = IntegratorType(model.opt.integrator).name

@@ -32,6 +32,7 @@ from jaxsim.solver.constraint import make_constraint
 from jaxsim.solver.solve import solve
 
 __all__ = [
+    "Stage",
     "State",
     "dynamics",
     "fwd_dynamics",
