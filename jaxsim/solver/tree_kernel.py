@@ -75,6 +75,7 @@ def _kernel(offset: Any, cols: Any, given: Any, work: Any, x: Any) -> None:
         work[k, :] = given[k, :]
 
     def reduce(count: Array, none: None) -> None:
+        """Takes a row, from the last to the first, out of those of its ancestors."""
         k = n - 1 - count
         first, last = offset[k], offset[k + 1] - 1
         inverse = 1 / jnp.maximum(work[last, :], LEAST_PIVOT)
