@@ -15,15 +15,15 @@ from jaxsim.compile.lengthrange.dynamics import Motion
 from jaxsim.enums import EqType, JointType
 from jaxsim.math.constants import MINVAL
 
-__all__ = ["Constraints", "Moment", "constrained_tendons", "constraints", "solve"]
+__all__ = ["Constraints", "Instant", "constrained_tendons", "constraints", "solve"]
 
 _MINIMP, _MAXIMP = 0.0001, 0.9999
 _ITERATIONS = 50
 
 
 @dataclass(eq=False)
-class Moment:
-    """The state of W worlds at one moment, as far as constraints ask.
+class Instant:
+    """The state of W worlds at one instant, as far as constraints ask.
 
     Attributes:
         motion: of the worlds.
@@ -85,18 +85,18 @@ def constrained_tendons(f: Fields) -> np.ndarray:
     return np.union1d(np.flatnonzero(f["tendon_limited"]), ids[ids >= 0]).astype(int)
 
 
-def constraints(moment: Moment) -> Constraints:
+def constraints(instant: Instant) -> Constraints:
     """Builds the rows of all active equalities and of all limits."""
-    f = moment.motion.pose.fields
+    f = instant.motion.pose.fields
     parts = [
-        _attachment(moment, i) if f["eq_type"][i] in (EqType.CONNECT, EqType.WELD) else _coupling(moment, i)
+        _attachment(instant, i) if f["eq_type"][i] in (EqType.CONNECT, EqType.WELD) else _coupling(instant, i)
         for i in np.flatnonzero(f["eq_active0"]).tolist()
     ]
     ball = f["jnt_type"] == JointType.BALL
     limited = f["jnt_limited"] != 0
-    parts += [_ball(moment, np.array([j])) for j in np.flatnonzero(limited & ball)]
-    parts.append(_limits(moment, "jnt", np.flatnonzero(limited & ~ball)))
-    parts.append(_limits(moment, "tendon", np.flatnonzero(f["tendon_limited"])))
+    parts += [_ball(instant, np.array([j])) for j in np.flatnonzero(limited & ball)]
+    parts.append(_limits(instant, "jnt", np.flatnonzero(limited & ~ball)))
+    parts.append(_limits(instant, "tendon", np.flatnonzero(f["tendon_limited"])))
     return Constraints(
         np.concatenate([part.jacobian for part in parts], 1),
         np.concatenate([part.target for part in parts], 1),
@@ -105,51 +105,53 @@ def constraints(moment: Moment) -> Constraints:
     )
 
 
-def _attachment(moment: Moment, i: int) -> Constraints:
+def _attachment(instant: Instant, i: int) -> Constraints:
     """Returns the rows of a connect or weld; their impedance is that of the whole error."""
-    f, held = moment.motion.pose.fields, attachment(moment.motion, i)
+    f, held = instant.motion.pose.fields, attachment(instant.motion, i)
     size = np.linalg.norm(held.value, axis=1, keepdims=True)
     count = held.inverse.size
     ref, imp = (np.tile(f[name][i], (count, 1)) for name in ("eq_solref", "eq_solimp"))
     soft = _Soft(np.zeros(count), ref, imp, held.inverse)
-    rows = _rows(moment, held.value, held.jacobian, soft, True, size)
+    rows = _rows(instant, held.value, held.jacobian, soft, True, size)
     rows.target -= held.bias
     return rows
 
 
-def _coupling(moment: Moment, i: int) -> Constraints:
+def _coupling(instant: Instant, i: int) -> Constraints:
     """Returns the row of a polynomial that couples two joints or tendons."""
-    f = moment.motion.pose.fields
+    f = instant.motion.pose.fields
     tendon, coef = bool(f["eq_type"][i] == EqType.TENDON), f["eq_data"][i, :5]
     ids = np.array([k for k in (f["eq_obj1id"][i], f["eq_obj2id"][i]) if k >= 0])
-    value, jac = moment.coordinate(tendon, ids)
+    value, jac = instant.coordinate(tendon, ids)
     value = value - (f["tendon_length0"][ids] if tendon else f["qpos0"][f["jnt_qposadr"][ids]])
     inverse = f["tendon_invweight0"][ids] if tendon else f["dof_invweight0"][f["jnt_dofadr"][ids]]
     other, rest = (value[:, 1:], jac[:, 1:]) if ids.size == 2 else (np.zeros_like(value), np.zeros_like(jac))
     rate = polyval(other, coef[1:] * np.arange(1, 5))
     soft = _Soft(np.zeros(1), f["eq_solref"][i][None], f["eq_solimp"][i][None], inverse.sum(keepdims=True))
-    return _rows(moment, value[:, :1] - polyval(other, coef), jac[:, :1] - rate[..., None] * rest, soft, True)
+    return _rows(
+        instant, value[:, :1] - polyval(other, coef), jac[:, :1] - rate[..., None] * rest, soft, True
+    )
 
 
-def _ball(moment: Moment, joint: np.ndarray) -> Constraints:
+def _ball(instant: Instant, joint: np.ndarray) -> Constraints:
     """Returns the row that limits the angle of a ball joint."""
-    f, pose = moment.motion.pose.fields, moment.motion.pose
+    f, pose = instant.motion.pose.fields, instant.motion.pose
     adr, dof = int(f["jnt_qposadr"][joint[0]]), int(f["jnt_dofadr"][joint[0]])
     vector = to_vector(pose.qpos[:, adr : adr + 4])
     angle = np.linalg.norm(vector, axis=1, keepdims=True)
-    jac = np.zeros((len(angle), 1, moment.qvel.shape[1]))
+    jac = np.zeros((len(angle), 1, instant.qvel.shape[1]))
     jac[:, 0, dof : dof + 3] = -vector / np.maximum(angle, MINVAL)
-    return _rows(moment, f["jnt_range"][joint].max(1) - angle, jac, _limit_soft(f, "jnt", joint), False)
+    return _rows(instant, f["jnt_range"][joint].max(1) - angle, jac, _limit_soft(f, "jnt", joint), False)
 
 
-def _limits(moment: Moment, kind: str, ids: np.ndarray) -> Constraints:
+def _limits(instant: Instant, kind: str, ids: np.ndarray) -> Constraints:
     """Returns the rows of lower, then those of upper limits of joints (`jnt`) or tendons."""
-    f = moment.motion.pose.fields
-    value, jac = moment.coordinate(kind == "tendon", ids)
+    f = instant.motion.pose.fields
+    value, jac = instant.coordinate(kind == "tendon", ids)
     low, high = f[f"{kind}_range"][ids].T
     twice = np.concatenate([ids, ids])
     distance = np.concatenate([value - low, high - value], 1)
-    return _rows(moment, distance, np.concatenate([jac, -jac], 1), _limit_soft(f, kind, twice), False)
+    return _rows(instant, distance, np.concatenate([jac, -jac], 1), _limit_soft(f, kind, twice), False)
 
 
 def _limit_soft(f: Fields, kind: str, ids: np.ndarray) -> _Soft:
@@ -161,7 +163,7 @@ def _limit_soft(f: Fields, kind: str, ids: np.ndarray) -> _Soft:
 
 
 def _rows(
-    moment: Moment,
+    instant: Instant,
     distance: np.ndarray,
     jacobian: np.ndarray,
     soft: _Soft,
@@ -171,7 +173,7 @@ def _rows(
     """Returns rows with their targets and weights (computation chapter, constraint parameters).
 
     Args:
-        moment: the state.
+        instant: the state.
         distance: (W, n) of the rows.
         jacobian: (W, n, nv).
         soft: their parameters.
@@ -181,11 +183,11 @@ def _rows(
     violation = distance - soft.margin
     impedance, largest = _impedance(np.abs(violation if size is None else size), soft.imp)
     first, second = soft.ref.T
-    time = np.maximum(first, 2 * moment.step) if moment.refsafe else first
+    time = np.maximum(first, 2 * instant.step) if instant.refsafe else first
     given = first > 0
     stiffness = np.where(given, 1 / np.maximum(MINVAL, (largest * time * second) ** 2), -first / largest**2)
     damping = np.where(given, 2 / np.maximum(MINVAL, largest * time), -second / largest)
-    speed = (jacobian @ moment.qvel[:, :, None])[..., 0]
+    speed = (jacobian @ instant.qvel[:, :, None])[..., 0]
     target = -damping * speed - stiffness * impedance * violation
     weight = 1 / np.maximum(MINVAL, (1 - impedance) / impedance * soft.inverse)
     if not equality:
