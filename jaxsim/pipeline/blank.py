@@ -10,6 +10,7 @@ from jax import Array
 
 from jaxsim.data import Contact, Data
 from jaxsim.model import Model
+from jaxsim.pipeline.history import initial_history
 from jaxsim.pytree import Static
 from jaxsim.structure.rows import row_layout
 from jaxsim.structure.slots import slot_count
@@ -46,7 +47,8 @@ def initial_state(model: Model) -> dict[str, Array]:
     """The fields of the state at qpos0 that are not zero; in native layout where the model is."""
     mocap = np.flatnonzero(model.body_mocapid >= 0)
     mocap = mocap[np.argsort(model.body_mocapid[mocap])]
-    return {
+    history = {"history": initial_history(model)} if model.nhistory else {}
+    return history | {
         "qpos": model.qpos0 + 0,
         "eq_active": jnp.asarray(model.eq_active0, bool),
         "mocap_pos": model.body_pos[mocap],

@@ -12,6 +12,7 @@ from jaxsim.math import quaternion as quat
 from jaxsim.math.axis import concat, take
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import next_activation, rewrap_activations
+from jaxsim.pipeline.record import record_history
 
 __all__ = ["advance", "difference_pos", "integrate_pos"]
 
@@ -83,6 +84,8 @@ def advance(model: Model, data: Data, act_dot: Array, qacc: Array, qvel: Array |
     if model.na and not model.opt.disableflags & DisableBit.ACTUATION:
         act = rewrap_activations(model, data, next_activation(model, data, act_dot))
         data = data.replace(act=act)
+    if model.nhistory:
+        data = data.replace(history=record_history(model, data))
     velocity = data.qvel + h * qacc
     position = integrate_pos(model, data.qpos, velocity if qvel is None else qvel, h)
     return data.replace(qvel=velocity, qpos=position, time=data.time + h, qacc_warmstart=data.qacc)

@@ -18,6 +18,7 @@ class Work(Record):
     actuator_moment: Array | None = leaf(
         "nJmom", "moment arms: entries of trees.moment_entries", default=None
     )
+    samples: Any = leaf("", "values of sensors with a history, by stage", default=None)
     rows: Any = leaf("", "constraint rows, solver.rows.Rows", default=None)
     solution: Array | None = leaf(
         "nv", "qacc already known to solve this step, from an earlier pass", default=None
