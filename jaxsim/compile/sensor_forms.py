@@ -74,6 +74,10 @@ class CompiledSensor:
         return None
 
 
+_NOTHING: tuple[str, Any] = ("unknown", None)
+"""What a sensor is of that names no object."""
+
+
 def _object(names: Names, sensor: CompiledSensor) -> None:
     """One object of a kind that the catalogue fixes."""
     kind = sensor.row.form
@@ -119,7 +123,7 @@ def _site_in_camera(names: Names, sensor: CompiledSensor) -> None:
 
 def _rays(names: Names, sensor: CompiledSensor) -> None:
     """One ray of a site, or one a pixel of a camera."""
-    kind, target = sensor.first(names, ("site", "site"), ("camera", "camera")) or ("unknown", None)
+    kind, target = sensor.first(names, ("site", "site"), ("camera", "camera")) or _NOTHING
     sensor.measure(kind, target)
     words = sensor.values["data"] or ("dist",)
     width, height = target.values["resolution"].tolist() if kind == "camera" else (1, 1)
@@ -131,7 +135,7 @@ def _geoms(names: Names, sensor: CompiledSensor) -> None:
     """Two geoms or bodies between which there is a distance."""
     element = sensor.element
     ends = [sensor.first(names, (f"body{k}", "body"), (f"geom{k}", "geom")) for k in (1, 2)]
-    (kind1, target), (kind2, reference) = (end or ("unknown", None) for end in ends)
+    (kind1, target), (kind2, reference) = (end or _NOTHING for end in ends)
     if kind1 == kind2 and target is reference:
         raise element.error("the two bodies or geoms must differ")
     for kind, item in ((kind1, target), (kind2, reference)):

@@ -62,10 +62,16 @@ def _edges(rows: Rows, J: EdgeJacobian, kept: int) -> tuple[Rows, Array]:
     D, aref = (x.reshape(n, -1, x.shape[-1]) for x in (rows.D, rows.aref))
     at, filled, lost = _touching(D[:, 0] > 0, kept)
     contacts = ContactJacobian(J=at(J.contacts.J))
-    numbers = {"D": jnp.where(filled[:, None], at(D), 0), "aref": at(aref)}
-    numbers = {name: x.reshape(-1, x.shape[-1]) for name, x in numbers.items()}
-    bounds = {"low": rows.low[: kept * D.shape[1]], "high": rows.high[: kept * D.shape[1]]}
-    return Rows(J=(EdgeJacobian(contacts=contacts, friction=at(J.friction)),), **numbers, **bounds), lost
+    count = kept * D.shape[1]
+    D, aref = jnp.where(filled[:, None], at(D), 0), at(aref)
+    fewer = Rows(
+        J=(EdgeJacobian(contacts=contacts, friction=at(J.friction)),),
+        D=D.reshape(count, -1),
+        aref=aref.reshape(count, -1),
+        low=rows.low[:count],
+        high=rows.high[:count],
+    )
+    return fewer, lost
 
 
 def _cones(rows: Cones, kept: int) -> tuple[Cones, Array]:

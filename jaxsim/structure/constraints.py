@@ -7,6 +7,7 @@ from the contact slots (`structure/rows.py`).
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import NamedTuple
@@ -21,7 +22,8 @@ from jaxsim.structure.trees import tree
 __all__ = ["CLASSES", "ClassRows", "ConstraintClass", "class_rows"]
 
 
-class ConstraintClass(NamedTuple):
+@dataclasses.dataclass(frozen=True, eq=False)
+class ConstraintClass:
     """A kind of constraint, of elements of one kind.
 
     Attributes:
