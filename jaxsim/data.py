@@ -30,7 +30,10 @@ STATE_FIELDS = (
 
 
 class Contact(Record):
-    """Fixed buffer of contacts; a slot is in use where `dist < includemargin`. Fields are mjContact's."""
+    """Fixed buffer of contacts; fields are mjContact's.
+
+    A slot is in use where `dist < includemargin`, or anywhere within detection if the contact is adhesive.
+    """
 
     dist: Array = leaf("ncon", "distance between the surfaces, negative in penetration, m")
     pos: Array = leaf("ncon 3", "midpoint between the surfaces, m, world frame")
@@ -40,6 +43,7 @@ class Contact(Record):
     solref: Array = leaf("ncon 2", "normal: time constant (s), damping ratio")
     solreffriction: Array = leaf("ncon 2", "friction: time constant (s), damping ratio; 0: as normal")
     solimp: Array = leaf("ncon 5", "impedance")
+    adhesion: Array = leaf("ncon", "force that pulls the surfaces together while the contact is detected, N")
     dim: Array = leaf("ncon", "contact dimension: 1, 3, 4 or 6", dtype=int)
     geom: Array = leaf("ncon 2", "geom ids; -1: slot not in use", dtype=int)
     efc_address: Array = leaf("ncon", "first row in efc_force; -1: not in the constraint set", dtype=int)
@@ -105,6 +109,7 @@ class Data(Record):
     qfrc_damper: Array = leaf("nv", "damper force")
     qfrc_gravcomp: Array = leaf("nv", "gravity compensation force")
     qfrc_fluid: Array = leaf("nv", "fluid force")
+    qfrc_adhesion: Array = leaf("nv", "force of adhesive contacts")
     qfrc_passive: Array = leaf("nv", "sum of the passive forces")
 
     # results of actuation and acceleration

@@ -155,8 +155,10 @@ class Model(Catalogue):
     geom_friction: Array = leaf("ngeom 3", "sliding, torsional (m) and rolling (m) friction")
     geom_margin: Array = leaf("ngeom", "inflation for contact, m")
     geom_gap: Array = leaf("ngeom", "extra distance at which a contact is detected, m")
-    geom_surfacevel: Array = leaf("ngeom 6", "velocity of the surface in the geom frame, m/s and rad/s")
-    geom_adhesion: Array = leaf("ngeom", "adhesive force of contacts, N")
+    geom_surfacevel: Array = leaf(
+        "ngeom 6", "velocity of the surface in the geom frame, m/s and rad/s", optional=True
+    )
+    geom_adhesion: Array = leaf("ngeom", "adhesive force of contacts, N", optional=True)
     geom_fluid: Array = leaf("ngeom 12", "fluid interaction coefficients", optional=True)
     geom_user: Array = leaf("ngeom nuser_geom", "user data", inert=True)
     geom_rgba: Array = leaf("ngeom 4", "colour; rays pass what is not visible", dtype=np.float32)
@@ -272,7 +274,7 @@ class Model(Catalogue):
     pair_solimp: Array = leaf("npair 5", "impedance")
     pair_margin: Array = leaf("npair", "m")
     pair_gap: Array = leaf("npair", "m")
-    pair_adhesion: Array = leaf("npair", "N")
+    pair_adhesion: Array = leaf("npair", "adhesive force of contacts, N", optional=True)
     pair_friction: Array = leaf("npair 5", "two tangential, torsional, two rolling")
     exclude_signature: np.ndarray = static("nexclude", "(body1 << 16) + body2")
 
@@ -402,6 +404,12 @@ class Model(Catalogue):
     modelname: str = label("name of the model", default="MuJoCo Model")
     nconmax: int = static("", "contact slots by hand; -1: chosen from the model", default=-1)
     njmax: int = static("", "constraint rows by hand; -1: chosen from the model", default=-1)
+    max_geom_pairs: str = static(
+        "",
+        'pairs that the broad phase keeps, by hand, as "sphere box 40, box box 20"; "": chosen from the model',
+        dtype=str,
+        default="",
+    )
 
 
 def from_fields(fields: Mapping[str, Any]) -> Model:

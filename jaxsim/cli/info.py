@@ -123,9 +123,21 @@ def _buffers(model: Any) -> tuple[str, Any]:
     total = sum(leaf.nbytes for leaf in jax.tree.leaves(data))
     return "buffers of a world", _rows(
         [
+            *_pairs(model),
             ("contact slots", str(data.contact.dist.shape[0])),
             ("constraint rows", str(data.efc_force.shape[0])),
             ("state", f"{state:,} bytes"),
             ("Data", f"{total:,} bytes"),
         ]
     )
+
+
+def _pairs(model: Any) -> list[tuple[str, str]]:
+    """Kinds of geom pairs that may touch, how many of each there are, and how many of them the broad phase keeps."""
+    from jaxsim.structure.slots import slot_layout
+
+    rows = []
+    for kind in slot_layout(model).kinds:
+        kept = "" if kind.budget is None else f", {kind.budget} nearest"
+        rows.append((f"pairs, {kind.name}", f"{len(kind.rows)}{kept}"))
+    return rows

@@ -196,7 +196,9 @@ def _summary(name: str, model: Any, run: Run) -> Any:
     table.add_row("simulated", f"{run.worlds * run.steps * run.timestep:,.1f} s in {run.run_seconds:.2f} s")
     table.add_row("compile", f"{run.compile_seconds:.2f} s")
     table.add_row("contacts used", f"{ncon.mean():.1f} mean, {ncon.max()} most, of {slots} slots a world")
-    table.add_row("overflow", _worlds(warning & WarningBit.CONTACT_OVERFLOW != 0))
+    table.add_row("contacts left out", _worlds(warning & WarningBit.CONTACT_OVERFLOW != 0))
+    if (warning & WarningBit.PAIR_OVERFLOW).any():
+        table.add_row("pairs left out", _worlds(warning & WarningBit.PAIR_OVERFLOW != 0))
     limit = int(model.opt.iterations)
     table.add_row(f"not converged in {limit} iterations", _worlds(warning & WarningBit.NOT_CONVERGED != 0))
     table.add_row("non-finite", _worlds(~finite))

@@ -196,6 +196,8 @@ def _fill(
     geoms = [by_world(g).astype(int) for g in (geom1, geom2)]
     contact |= _placed(points.numbers, points.excess, contact["includemargin"], geoms)
     contact["dim"] = jnp.full((group.count, 1), group.dim, geoms[0].dtype)
+    if model.has("geom_adhesion") or model.has("pair_adhesion"):
+        contact |= _adhering(contact)
     return contact, dropped
 
 
@@ -206,6 +208,14 @@ def _join(parts: list[_Found]) -> _Found:
     most = max(p.numbers.shape[1] for p in parts)
     numbers = concat([jnp.pad(p.numbers, ((0, 0), (0, most - p.numbers.shape[1]), (0, 0))) for p in parts])
     return _Found(numbers, concat([p.excess for p in parts]), joined([p.pair for p in parts]))
+
+
+@stage
+def _adhering(contact: dict[str, Array]) -> dict[str, Array]:
+    """Adhesion where there is a contact; one whose surfaces do not touch has no friction."""
+    adhesion = jnp.where(contact["geom"][:, 0] >= 0, contact["adhesion"], 0)
+    tether = (adhesion != 0) & (contact["dist"] >= contact["includemargin"])
+    return {"adhesion": adhesion, "dim": jnp.where(tether, 1, contact["dim"])}
 
 
 @stage

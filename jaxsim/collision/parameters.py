@@ -28,6 +28,7 @@ _FIELDS = {
     "solref": slice(6, 8),
     "solreffriction": slice(8, 10),
     "solimp": slice(10, 15),
+    "adhesion": slice(15, 16),
 }
 """Where the fields of a contact stand among its numbers."""
 
@@ -59,7 +60,12 @@ def contact_parameters(model: Model, geom1: Index, geom2: Index, explicit: Index
       explicit: row of the model's `pair_*` fields; -1: the pair has none.
     """
     geoms = _geom_numbers(
-        model.geom_margin, model.geom_friction, model.geom_solref, model.geom_solimp, model.geom_solmix
+        model.geom_margin,
+        model.geom_friction,
+        model.geom_solref,
+        model.geom_solimp,
+        model.geom_solmix,
+        model.geom_adhesion,
     )
     numbers = _mix(rows_of(geoms, joined([geom1, geom2])), _rule(model, geom1, geom2))
     if model.npair and not (isinstance(explicit, np.ndarray) and (explicit < 0).all()):
@@ -69,16 +75,19 @@ def contact_parameters(model: Model, geom1: Index, geom2: Index, explicit: Index
             model.pair_solref,
             model.pair_solreffriction,
             model.pair_solimp,
+            model.pair_adhesion,
         )
         named = rows_of(named, explicit * (explicit >= 0))
         numbers = jnp.where(by_world(explicit >= 0)[:, None], named, numbers)
     if _overridden(model):
         option = model.opt
-        by = (option.o_margin[None], option.o_friction, option.o_solref, option.o_solref, option.o_solimp)
-        numbers = jnp.broadcast_to(concat(by), (numbers.shape[0], 15, by[0].shape[-1]))
+        by = concat(
+            [option.o_margin[None], option.o_friction, option.o_solref, option.o_solref, option.o_solimp]
+        )
+        numbers = concat([jnp.broadcast_to(by, (len(numbers), *by.shape)), numbers[:, 15:]], axis=1)
     numbers = _bounded(numbers)
     fields = {name: numbers[:, place] for name, place in _FIELDS.items()}
-    return fields | {"includemargin": fields["includemargin"][:, 0]}
+    return fields | {name: fields[name][:, 0] for name in ("includemargin", "adhesion")}
 
 
 def _overridden(model: Model) -> bool:
@@ -97,29 +106,32 @@ def _rule(model: Model, geom1: Index, geom2: Index) -> Array | None:
 
 
 @stage
-def _geom_numbers(margin: Array, friction: Array, solref: Array, solimp: Array, solmix: Array) -> Array:
-    """Numbers of geoms (ngeom, 12, W): margin, friction, solref, solimp, weight."""
-    return concat([margin[:, None], friction, solref, solimp, solmix[:, None]], axis=1)
+def _geom_numbers(
+    margin: Array, friction: Array, solref: Array, solimp: Array, solmix: Array, adhesion: Array
+) -> Array:
+    """Numbers of geoms (ngeom, 13, W): margin, friction, solref, solimp, weight, adhesion."""
+    return concat([margin[:, None], friction, solref, solimp, solmix[:, None], adhesion[:, None]], axis=1)
 
 
 @stage
 def _pair_numbers(
-    margin: Array, friction: Array, solref: Array, solreffriction: Array, solimp: Array
+    margin: Array, friction: Array, solref: Array, solreffriction: Array, solimp: Array, adhesion: Array
 ) -> Array:
-    """Numbers of named pairs (npair, 15, W), in the order of `_FIELDS`."""
-    return concat([margin[:, None], friction, solref, solreffriction, solimp], axis=1)
+    """Numbers of named pairs (npair, 16, W), in the order of `_FIELDS`."""
+    return concat([margin[:, None], friction, solref, solreffriction, solimp, adhesion[:, None]], axis=1)
 
 
 @stage
 def _mix(both: Array, rule: Array | None) -> Array:
-    """Numbers of contacts (n, 15, W) from those of their first geoms, then their second geoms (2 n, 12, W).
+    """Numbers of contacts (n, 16, W) from those of their first geoms, then their second geoms (2 n, 13, W).
 
-    The geom of higher priority decides; equal ones mix by weight. Of equal ones the friction is the larger, and
-    `solref` the smaller if one of the two is direct (negative).
+    The geom of higher priority decides; equal ones mix by weight. Of equal ones the friction is the larger,
+    `solref` the smaller if one of the two is direct (negative), adhesion the sum.
     """
     n = len(both) // 2
     first, second = both[:n], both[n:]
-    mix1, mix2 = first[:, 11:], second[:, 11:]
+    mix1, mix2 = first[:, 11:12], second[:, 11:12]
+    pull1, pull2 = first[:, 12:], second[:, 12:]
     given1, given2 = mix1 >= MINVAL, mix2 >= MINVAL
     share = jnp.where(
         given1 & given2,
@@ -134,16 +146,28 @@ def _mix(both: Array, rule: Array | None) -> Array:
         standard = standard | (rule != 0)
         ruling = jnp.where(rule > 0, first[:, 1:4], second[:, 1:4])
         friction = jnp.where(rule == 0, friction, ruling)
+        pull1, pull2 = jnp.where(rule < 0, 0, pull1), jnp.where(rule > 0, 0, pull2)
     mean = share * first[:, 4:11] + (1 - share) * second[:, 4:11]
     solref = jnp.where(standard, mean[:, :2], jnp.minimum(first[:, 4:6], second[:, 4:6]))
     slide, spin, roll = friction[:, :1], friction[:, 1:2], friction[:, 2:3]
     margin = first[:, :1] + second[:, :1]
-    parts = [margin, slide, slide, spin, roll, roll, solref, jnp.zeros_like(solref), mean[:, 2:]]
+    parts = [
+        margin,
+        slide,
+        slide,
+        spin,
+        roll,
+        roll,
+        solref,
+        jnp.zeros_like(solref),
+        mean[:, 2:],
+        pull1 + pull2,
+    ]
     return concat(parts, axis=1)
 
 
 def _bounded(numbers: Array) -> Array:
     """With friction not below its lower bound."""
-    is_friction = np.zeros((15, 1), bool)
+    is_friction = np.zeros((16, 1), bool)
     is_friction[_FIELDS["friction"]] = True
     return jnp.where(is_friction, jnp.maximum(numbers, MINIMUM_FRICTION), numbers)

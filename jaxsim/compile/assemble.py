@@ -30,24 +30,34 @@ from jaxsim.compile.texture import texture_fields
 from jaxsim.mjcf import Document, MjcfError
 from jaxsim.mjcf.schema import landing
 from jaxsim.model import Model, from_fields
+from jaxsim.structure.budgets import parse_budgets
 
 __all__ = ["compile_document"]
 
 
-def compile_document(document: Document, nconmax: int | None = None, njmax: int | None = None) -> Model:
+def compile_document(
+    document: Document,
+    nconmax: int | None = None,
+    njmax: int | None = None,
+    max_geom_pairs: str | int | None = None,
+) -> Model:
     """Compiles a model; every numeric field is the C compiler's.
 
     Args:
         document: the model.
         nconmax: contact slots of a world; what the model asks for if None, see `_buffers`.
         njmax: constraint rows of a world; what the model asks for if None.
+        max_geom_pairs: pairs that the broad phase keeps; what the model asks for if None.
 
     Raises:
         MjcfError: the model is not valid, or uses a feature that is not built.
     """
+    budgets = None if max_geom_pairs is None else str(max_geom_pairs)
+    given = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": budgets}
     try:
         with np.errstate(all="ignore"):
-            return from_fields(_compile(document, nconmax, njmax))
+            fields = _compile(document)
+            return from_fields(fields | {name: size for name, size in given.items() if size is not None})
     except MjcfError:
         raise
     except (ArithmeticError, ValueError) as error:
@@ -56,7 +66,7 @@ def compile_document(document: Document, nconmax: int | None = None, njmax: int 
         ) from None
 
 
-def _compile(document: Document, nconmax: int | None, njmax: int | None) -> dict[str, Any]:
+def _compile(document: Document) -> dict[str, Any]:
     """Returns all fields of the model."""
     _refuse(document)
     scene = build_scene(document)
@@ -92,14 +102,14 @@ def _compile(document: Document, nconmax: int | None, njmax: int | None) -> dict
         names=names.table(),
         nuserdata=max(0, sizes["nuserdata"]),
     )
-    given = {"nconmax": nconmax, "njmax": njmax}
-    return fields | _buffers(document) | {name: size for name, size in given.items() if size is not None}
+    return fields | _buffers(document)
 
 
-def _buffers(document: Document) -> dict[str, int]:
-    """Buffer sizes of a world that the model asks for, -1 if it does not.
+def _buffers(document: Document) -> dict[str, Any]:
+    """Buffer sizes of a world that the model asks for, -1 or "" if it does not.
 
-    They stand in `<size>`; MJX's files give contact slots in the custom number `max_contact_points` instead.
+    They stand in `<size>`; MJX's files give contact slots in the custom number `max_contact_points` instead, and pairs
+    in `max_geom_pairs`, which here may also be a custom text.
     """
     sizes: Any = document.settings("size")
     nconmax = sizes["nconmax"]
@@ -107,7 +117,17 @@ def _buffers(document: Document) -> dict[str, int]:
     if nconmax < 0 and numeric is not None:
         slots = next(iter(numeric.get("data", ())), 0.0)
         nconmax = int(np.clip(slots, -1, np.iinfo(np.int32).max))
-    return {"nconmax": nconmax, "njmax": sizes["njmax"]}
+    text = document.find("text", "max_geom_pairs")
+    budgets = str(text.get("data", "")) if text is not None else ""
+    numeric = document.find("numeric", "max_geom_pairs")
+    if not budgets and numeric is not None:
+        pairs = int(np.clip(next(iter(numeric.get("data", ())), -1.0), -1, np.iinfo(np.int32).max))
+        budgets = str(pairs) if pairs >= 0 else ""
+    try:
+        parse_budgets(budgets)
+    except ValueError as error:
+        raise (text or document.root).error(str(error), "data") from None
+    return {"nconmax": nconmax, "njmax": sizes["njmax"], "max_geom_pairs": budgets}
 
 
 def _refuse(document: Document) -> None:

@@ -21,6 +21,7 @@ def load_model(
     packages: Mapping[str, str | PathLike[str]] | None = None,
     nconmax: int | None = None,
     njmax: int | None = None,
+    max_geom_pairs: str | int | None = None,
 ) -> Model:
     """Loads a model.
 
@@ -31,6 +32,8 @@ def load_model(
         packages: folders of the packages that `package://` paths of a URDF name.
         nconmax: contact slots of a world; if None what the file asks for, else chosen from the model.
         njmax: constraint rows of a world; if None what the file asks for, else chosen from the model.
+        max_geom_pairs: pairs of geoms of each kind that a broad phase keeps in a world, a number or as in
+            "sphere box 40, box box 20"; if None what the file asks for, else chosen from the model.
 
     Raises:
         MjcfError: the model cannot be read, is not valid, or uses a feature that is not built.
@@ -39,8 +42,9 @@ def load_model(
         document = Document.from_string(source, assets, root=root, packages=packages)
     elif fspath(source).endswith(".npz"):
         model = read_model(source)
-        sizes = {"nconmax": nconmax, "njmax": njmax}
+        budgets = None if max_geom_pairs is None else str(max_geom_pairs)
+        sizes = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": budgets}
         return model.replace(**{name: size for name, size in sizes.items() if size is not None})
     else:
         document = Document.from_file(fspath(source), root, assets, packages)
-    return compile_document(document, nconmax, njmax)
+    return compile_document(document, nconmax, njmax, max_geom_pairs)

@@ -17,14 +17,16 @@ from jaxsim.pipeline.make_data import make_data
 __all__ = ["get_data", "put_data", "put_model"]
 
 
-def put_model(mj_model: Any, nconmax: int = -1, njmax: int = -1) -> Model:
+def put_model(mj_model: Any, nconmax: int = -1, njmax: int = -1, max_geom_pairs: str | int = "") -> Model:
     """Converts a `mujoco.MjModel`.
 
     Args:
       mj_model: the C engine's model.
       nconmax: contact slots; -1: chosen from the model.
       njmax: constraint rows; -1: chosen from the model.
+      max_geom_pairs: pairs of geoms of each kind that a broad phase keeps, as in `load_model`; "": chosen likewise.
     """
+    sizes = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": str(max_geom_pairs)}
     fields: dict[str, Any] = {}
     for field in dataclasses.fields(Model):
         name = field.name
@@ -34,10 +36,8 @@ def put_model(mj_model: Any, nconmax: int = -1, njmax: int = -1) -> Model:
             fields[name] = tuple((int(t), _names(mj_model, key)) for t, key in PREFIXES.items())
         elif name == "modelname":
             fields[name] = mj_model.names.split(b"\0", 1)[0].decode()
-        elif name == "nconmax":
-            fields[name] = nconmax
-        elif name == "njmax":
-            fields[name] = njmax
+        elif name in sizes:
+            fields[name] = sizes[name]
         elif name == "wrap_sideid":
             wraps_geom = np.isin(mj_model.wrap_type, (WrapType.SPHERE, WrapType.CYLINDER))
             fields[name] = np.where(wraps_geom, np.round(mj_model.wrap_prm), -1).astype(np.int32)

@@ -15,6 +15,7 @@ from jaxsim.math import safe, spatial
 from jaxsim.math.axis import concat, mask_product, take
 from jaxsim.model import Model
 from jaxsim.pipeline.added import added_by_actuators
+from jaxsim.pipeline.adhesion import adhesion_force
 from jaxsim.pipeline.fluid import fluid_force, has_fluid
 from jaxsim.pipeline.inertia import root_offset
 from jaxsim.pipeline.tendon import tendon_forces_to_dofs
@@ -39,7 +40,7 @@ def polynomial(linear: Array, poly: Array, x: Array) -> Array:
 
 
 def passive(model: Model, data: Data) -> Data:
-    """Computes qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_fluid and their sum qfrc_passive."""
+    """Computes qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_fluid, qfrc_adhesion and their sum qfrc_passive."""
     off = model.opt.disableflags
     zero = jnp.zeros((model.nv, 1), data.qvel.dtype)
     spring = damper = gravcomp = zero
@@ -53,6 +54,9 @@ def passive(model: Model, data: Data) -> Data:
     by_actuator = jnp.asarray(model.jnt_actgravcomp[model.dof_jntid].astype(bool)[:, None])
     fluid = fluid_force(model, data) if has_fluid(model) else zero
     total = spring + damper + fluid + jnp.where(by_actuator, 0, gravcomp)
+    pull = adhesion_force(model, data)
+    if pull is not None:
+        data, total = data.replace(qfrc_adhesion=pull), total + pull
     return data.replace(
         qfrc_spring=spring, qfrc_damper=damper, qfrc_gravcomp=gravcomp, qfrc_fluid=fluid, qfrc_passive=total
     )

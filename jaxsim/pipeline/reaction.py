@@ -13,13 +13,18 @@ from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.math.spatial import cross, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.solver import pyramid
+from jaxsim.solver.surface import adhesive
 from jaxsim.structure.rows import row_layout
+from jaxsim.structure.slots import slot_layout
 
-__all__ = ["constraint_wrenches", "contact_force"]
+__all__ = ["constraint_wrenches", "contact_force", "contact_wrenches"]
 
 
 def contact_force(model: Model, data: Data) -> Array:
-    """Force and torque (ncon, 6, W) of every contact slot in its contact frame: on geom 2, N and N m."""
+    """Force and torque (ncon, 6, W) of every contact slot in its contact frame: on geom 2, N and N m.
+
+    The pull of adhesive surfaces is included where a contact has rows.
+    """
     parts = []
     for rows in row_layout(model).contacts:
         slots, dim = slice(rows.group.start, rows.group.stop), rows.group.dim
@@ -28,29 +33,46 @@ def contact_force(model: Model, data: Data) -> Array:
             force = pyramid.forces(data.contact.friction[slots, : dim - 1], force)
         force = force.reshape(rows.group.count, dim, -1)
         parts.append(jnp.pad(force, ((0, 0), (0, 6 - dim), (0, 0))))
-    return concat(parts) if parts else jnp.zeros((0, 6, 1), data.efc_force.dtype)
+    if not parts:
+        return jnp.zeros((0, 6, 1), data.efc_force.dtype)
+    force = concat(parts)
+    if not adhesive(model):
+        return force
+    pull = jnp.where(data.contact.efc_address >= 0, data.contact.adhesion, 0)
+    return concat([force[:, :1] - pull[:, None], force[:, 1:]], axis=1)
 
 
 def constraint_wrenches(model: Model, data: Data) -> Array:
     """Wrenches (nbody, 6, W) of contacts, connects and welds on bodies, torque first, about their trees' centres."""
-    total = jnp.zeros((model.nbody, 6, 1), data.efc_force.dtype)
-    layout = row_layout(model)
-    if layout.contacts:
-        force = contact_force(model, data)
-        frame = data.contact.frame
-        linear = matvec_transposed(frame, force[:, :3])
-        angular = matvec_transposed(frame, force[:, 3:])
-        for rows in layout.contacts:
-            s = slice(rows.group.start, rows.group.stop)
-            bodies = (rows.group.body1, rows.group.body2)
-            for side, body in enumerate(bodies):
-                sign = 2 * side - 1
-                args = (sign * linear[s], sign * angular[s], data.contact.pos[s])
-                if body is None:
-                    total = total + _on_chosen(model, data, data.contact.geom[s, side], *args)
-                else:
-                    total = total + _on_bodies(model, data, body, *args)
-    return total + _attachments(model, data)
+    total = _attachments(model, data)
+    if not row_layout(model).contacts:
+        return total
+    force = contact_force(model, data)
+    frame = data.contact.frame
+    linear, angular = matvec_transposed(frame, force[:, :3]), matvec_transposed(frame, force[:, 3:])
+    return total + contact_wrenches(model, data, linear, angular)
+
+
+def contact_wrenches(model: Model, data: Data, force: Array, torque: Array) -> Array:
+    """Wrenches (nbody, 6, W) on bodies, torque first, about their trees' centres, of what acts in contacts.
+
+    Args:
+      model: the model.
+      data: contacts.
+      force: on geom 2 of each contact, against geom 1, world frame, N (ncon, 3, W).
+      torque: likewise, N m (ncon, 3, W).
+    """
+    total = jnp.zeros((model.nbody, 6, 1), force.dtype)
+    for group in slot_layout(model).groups:
+        s = slice(group.start, group.stop)
+        for side, body in enumerate((group.body1, group.body2)):
+            sign = 2 * side - 1
+            args = (sign * force[s], sign * torque[s], data.contact.pos[s])
+            if body is None:
+                total = total + _on_chosen(model, data, data.contact.geom[s, side], *args)
+            else:
+                total = total + _on_bodies(model, data, body, *args)
+    return total
 
 
 def _on_bodies(
@@ -67,9 +89,8 @@ def _on_chosen(model: Model, data: Data, geoms: Array, force: Array, torque: Arr
     """The same for geoms (n, W) that differ between worlds; -1: no geom."""
     body = jnp.where(geoms >= 0, jnp.asarray(model.geom_bodyid)[jnp.maximum(geoms, 0)], -1)
     at_origin = concat([torque + cross(points, force), force], axis=1)
-    sums = jnp.stack(
-        [jnp.sum(jnp.where((body == b)[:, None], at_origin, 0), axis=0) for b in range(model.nbody)]
-    )
+    mine = body == np.arange(model.nbody)[:, None, None]
+    sums = jnp.sum(jnp.where(mine[:, :, None], at_origin, 0), axis=1)
     centre = take(data.subtree_com, model.body_rootid)
     return concat([sums[:, :3] - cross(centre, sums[:, 3:]), sums[:, 3:]], axis=1)
 

@@ -98,9 +98,6 @@ _OPTIONS: tuple[tuple[Callable[[Static], bool], Callable[[Static], str]], ...] =
 
 _VALUES: tuple[tuple[Callable[[Model], Any], str], ...] = (
     (lambda m: m.opt.noslip_iterations, "option noslip_iterations: the no-slip solver"),
-    (lambda m: m.geom_surfacevel, "geom surfacevel: moving surfaces"),
-    (lambda m: m.geom_adhesion, "geom adhesion"),
-    (lambda m: m.pair_adhesion, "pair adhesion"),
 )
 """(numbers that must be zero, what they mean otherwise)."""
 

@@ -29,6 +29,7 @@ from jaxsim.solver.impedance import (
 )
 from jaxsim.solver.jacobian import ContactJacobian, EdgeJacobian
 from jaxsim.solver.rows import Cones, Rows
+from jaxsim.solver.surface import in_use, surface_velocity
 from jaxsim.structure.rows import ContactRows
 from jaxsim.structure.trees import tree
 
@@ -39,7 +40,7 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     """The rows of one group of contact slots, and which slots are in use, `(n, W)`."""
     group, dim = rows.group, rows.group.dim
     contact: Contact = jax.tree.map(lambda x: x[group.start : group.stop], data.contact)
-    active = contact.dist < contact.includemargin
+    active, tether = in_use(model, contact)
     if group.body1 is None or group.body2 is None:
         bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
         moves = rows_by_world(jnp.asarray(tree(model.static).path, data.cdof.dtype)[..., None], bodies)
@@ -51,6 +52,8 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     J = ContactJacobian(J=_jacobian(model, data, contact, moves[:, 1] - moves[:, 0], dim))
     translation = weight[:, 0] + weight[:, 1]
     velocity = J.product(data.qvel)
+    if model.has("geom_surfacevel"):
+        velocity = velocity + surface_velocity(model, data, group, contact)
     violation = contact.dist - contact.includemargin
     constants = impedance(model, contact.solref, contact.solimp, violation)
     friction = jnp.where(active[:, None], contact.friction[:, : dim - 1], 1)
@@ -65,20 +68,30 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
         R = (2 * mu * mu * first_edge)[:, None]
     else:
         R = regularisation(constants.d, translation)[:, None]
+    # a pyramid shares the normal force among its edges
+    edges = 1 if elliptic else rows.rows
+    if tether is not None:
+        friction = jnp.where(tether[:, None], 0, friction)
+        alone = edges * regularisation(constants.d, translation)
+        R = jnp.where(
+            tether[:, None], jnp.where(np.arange(R.shape[1])[:, None] > 0, jnp.inf, alone[:, None]), R
+        )
     D = jnp.where(active[:, None], 1 / R, 0)
     normal = -b_normal * velocity[:, :1] - (constants.k * constants.d * violation)[:, None]
+    if tether is not None:
+        normal = normal + R[:, :1] * contact.adhesion[:, None] / edges
     aref = jnp.where(active[:, None], concat([normal, -b_friction * velocity[:, 1:]], axis=1), 0)
     if elliptic:
         return Cones(J=J, D=D, aref=aref, friction=friction, mu=mu), active
     zero = jnp.zeros((group.count * rows.rows, 1), aref.dtype)
-    edges = Rows(
+    scalar = Rows(
         J=(EdgeJacobian(contacts=J, friction=friction),),
         D=jnp.repeat(D[:, 0], rows.rows, axis=0),
         aref=pyramid.edges(friction, aref),
         low=zero,
         high=zero + jnp.inf,
     )
-    return edges, active
+    return scalar, active
 
 
 def _impratio(model: Model) -> Array:

@@ -17,6 +17,7 @@ import numpy as np
 from jaxsim.enums import ConeType, DisableBit, GeomType, ObjType
 from jaxsim.model import Model
 from jaxsim.pytree import Static, index_array
+from jaxsim.structure.budgets import parse_budgets
 from jaxsim.structure.colliders import COLLIDERS, Collider
 from jaxsim.structure.constraints import class_rows
 from jaxsim.structure.pairs import GeomPairs, geom_pairs
@@ -62,6 +63,11 @@ class Kind:
     rows: np.ndarray
     pairs: GeomPairs
     budget: int | None
+
+    @property
+    def name(self) -> str:
+        """The two types in words, as in "sphere box"."""
+        return " ".join(GeomType(t).name.lower() for t in self.types)
 
     @property
     def points(self) -> int:
@@ -244,7 +250,7 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, most: int) -> SlotLayou
     made = []
     for k, (types, rows) in enumerate(kinds.items()):
         own = pairs.at(rows)
-        budget = _budget(COLLIDERS[types], own) if k in selected else None
+        budget = _budget(types, own, parse_budgets(static.max_geom_pairs)) if k in selected else None
         made.append(Kind(types, COLLIDERS[types], index_array(rows), own, budget))
     groups = []
     start = 0
@@ -309,8 +315,13 @@ def _divide(plans: list[_Plan], nconmax: int) -> list[_Plan]:
     return [_Plan(plan.portions, int(n)) for plan, n in zip(plans, np.diff(bounds), strict=True)]
 
 
-def _budget(collider: Collider, pairs: GeomPairs) -> int | None:
+def _budget(
+    types: tuple[int, int], pairs: GeomPairs, by_hand: dict[tuple[int, int] | None, int]
+) -> int | None:
     """Pairs of a kind that the broad phase keeps; None: all are collided."""
+    given, collider = by_hand.get(types, by_hand.get(None)), COLLIDERS[types]
+    if given is not None:
+        return given if given < len(pairs) else None
     geoms = len(np.unique([pairs.geom1, pairs.geom2]))
     budget = max(collider.exhaustive // 2, _NEAREST_PER_GEOM * geoms)
     return budget if len(pairs) > max(collider.exhaustive, budget) else None

@@ -39,7 +39,7 @@ def test_rollout_prints_a_summary_and_writes_trajectories(slider, tmp_path, caps
     out = tmp_path / "traj.npz"
     main(["rollout", slider, "--worlds", "3", "--steps", "20", "--seed", "7", "--out", str(out)])
     text = capsys.readouterr().out
-    for row in ("speed", "realtime factor", "compile", "contacts used", "overflow", "non-finite"):
+    for row in ("speed", "realtime factor", "compile", "contacts used", "contacts left out", "non-finite"):
         assert re.search(rf"{row}.*\d", text), row
     with np.load(out) as saved:
         assert saved["qpos"].shape == (3, 20, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import mujoco
@@ -59,9 +61,9 @@ def random_qpos(mj_model: mujoco.MjModel, count: int, rng: np.random.Generator, 
     return qpos.reshape(count, -1)
 
 
-def native_model(mj_model: mujoco.MjModel, nconmax: int = -1) -> Model:
+def native_model(mj_model: mujoco.MjModel, nconmax: int = -1, max_geom_pairs: str | int = "") -> Model:
     """Our model, native layout."""
-    return expand(put_model(mj_model, nconmax=nconmax))
+    return expand(put_model(mj_model, nconmax=nconmax, max_geom_pairs=max_geom_pairs))
 
 
 def native_data(model: Model, geom_xpos: np.ndarray, geom_xmat: np.ndarray) -> Data:
@@ -153,10 +155,10 @@ def assert_same_contacts(found: list[np.ndarray], wanted: list[np.ndarray], tole
             assert gap[pairing].max() < tolerance, (world, f[pairing[0]], w[pairing[1]])
 
 
-def check(mj_model: mujoco.MjModel, qpos: np.ndarray, tolerance: float, nconmax: int = -1) -> Data:
+def check(mj_model: mujoco.MjModel, qpos: np.ndarray, tolerance: float, **sizes: Any) -> Data:
     """Compares all contacts of all poses with the C engine; returns our result."""
     xpos, xmat, wanted = detect(mj_model, qpos)
-    model = native_model(mj_model, nconmax)
+    model = native_model(mj_model, **sizes)
     data = run(model, native_data(model, xpos, xmat))
     assert_same_contacts(ours(data), wanted, tolerance)
     np.testing.assert_array_equal(np.asarray(data.ncon), [len(w) for w in wanted])

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
 
-from jaxsim.collision import COLLIDERS
 from jaxsim.collision.select import pick_least
+from jaxsim.enums import GeomType
 from jaxsim.interop.mujoco import put_model
 from jaxsim.results import WarningBit
+from jaxsim.structure.budgets import format_budgets, parse_budgets
 from jaxsim.structure.slots import slot_layout
 from tests.collision import oracle
 
@@ -52,16 +51,41 @@ def test_selected_slots_agree_with_c() -> None:
     oracle.check(mj_model, qpos, 1e-8)
 
 
-def test_broad_phase_agrees_with_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = {kinds: row._replace(exhaustive=4) for kinds, row in COLLIDERS.items()}
-    monkeypatch.setattr("jaxsim.structure.slots.COLLIDERS", small)
-    monkeypatch.setattr("jaxsim.structure.slots._NEAREST_PER_GEOM", 2)
+def test_broad_phase_agrees_with_c() -> None:
     mj_model = _heap(16, 'margin=".01"')
-    layout = slot_layout(put_model(mj_model))
-    assert any(kind.budget is not None for kind in layout.kinds)
+    layout = slot_layout(put_model(mj_model, max_geom_pairs="sphere capsule 20, 12"))
+    budgets = {kind.types: kind.budget for kind in layout.kinds}
+    assert budgets[GeomType.SPHERE, GeomType.CAPSULE] == 20
+    assert budgets[GeomType.SPHERE, GeomType.SPHERE] == 12
     qpos = oracle.random_qpos(mj_model, 40, np.random.default_rng(9), 0.45)
     qpos[:, 2::7] += 0.5
-    oracle.check(mj_model, qpos, 1e-8)
+    oracle.check(mj_model, qpos, 1e-8, max_geom_pairs="sphere capsule 20, 12")
+
+
+def test_pairs_left_out_are_reported() -> None:
+    """Two pairs are kept, the nearest; the bit of the broad phase is up where more were near."""
+    bodies = "".join('<body><freejoint/><geom type="sphere" size=".2"/></body>' for _ in range(7))
+    mj_model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    qpos = oracle.random_qpos(mj_model, 80, np.random.default_rng(15), 0.4)
+    xpos, xmat, wanted = oracle.detect(mj_model, qpos)
+    model = oracle.native_model(mj_model, nconmax=6, max_geom_pairs=2)
+    data = oracle.run(model, oracle.native_data(model, xpos, xmat))
+    flags = np.asarray(data.warning) & WarningBit.PAIR_OVERFLOW > 0
+    np.testing.assert_array_equal(flags, [len(w) > 2 for w in wanted])
+    assert flags.any()
+    assert not flags.all()
+    oracle.assert_same_contacts(oracle.ours(data), [w[np.argsort(w[:, 3])[:2]] for w in wanted], 1e-9)
+
+
+@pytest.mark.parametrize("text", ["box", "box box", "box ball 3", "box box -1", "1 2"])
+def test_budgets_that_make_no_sense(text: str) -> None:
+    with pytest.raises(ValueError, match="max_geom_pairs"):
+        parse_budgets(text)
+
+
+def test_budgets_as_text() -> None:
+    text = "sphere box 40, box box 20"
+    assert format_budgets(parse_budgets(text)) == text
 
 
 def test_overflow_keeps_the_deepest() -> None:
@@ -101,7 +125,7 @@ def test_parameters_by_world() -> None:
         qpos = oracle.random_qpos(mj_model, 3, np.random.default_rng(13), 0.1)
         qpos[:, 2::7] = 0.05
         xpos, xmat, _ = oracle.detect(mj_model, qpos)
-        model = oracle.native_model(mj_model, nconmax)
+        model = oracle.native_model(mj_model, nconmax=nconmax)
         data = oracle.native_data(model, xpos, xmat)
         scale = jnp.asarray([1.0, 2.0, 3.0])
         varied = model.replace(geom_friction=model.geom_friction * scale)
@@ -123,4 +147,3 @@ def test_model_without_pairs() -> None:
 def test_layout_is_cached() -> None:
     mj_model = _heap(3)
     assert slot_layout(put_model(mj_model)) is slot_layout(put_model(mj_model))
-    assert dataclasses.is_dataclass(slot_layout(put_model(mj_model)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxsim import Spec, load_model, save_model
+from jaxsim import MjcfError, Spec, load_model, save_model
 
 MODEL = """<mujoco>{}<worldbody><geom type="plane" size="1 1 1"/><body><freejoint/><geom size=".1"/></body></worldbody>
 </mujoco>"""
@@ -27,6 +27,24 @@ def test_sizes_of_the_file(sections, nconmax, njmax):
     assert (model.nconmax, model.njmax) == (nconmax, njmax)
 
 
+@pytest.mark.parametrize(
+    ("element", "pairs"),
+    [
+        ('<numeric name="max_geom_pairs" data="12"/>', "12"),
+        ('<numeric name="max_geom_pairs" data="-1"/>', ""),
+        ('<text name="max_geom_pairs" data="box box 4, 9"/>', "box box 4, 9"),
+    ],
+)
+def test_pairs_of_the_file(element, pairs):
+    assert load_model(MODEL.format(f"<custom>{element}</custom>")).max_geom_pairs == pairs
+
+
+def test_pairs_that_make_no_sense():
+    element = '<custom><text name="max_geom_pairs" data="box 4"/></custom>'
+    with pytest.raises(MjcfError, match="two geom types and a number"):
+        load_model(MODEL.format(element))
+
+
 def test_sizes_by_hand_win(tmp_path):
     spec = Spec.from_string(MODEL.format(NUMERIC + '<size njmax="30"/>'))
     assert (spec.compile(nconmax=2).nconmax, spec.compile(njmax=-1).njmax) == (2, -1)
@@ -34,3 +52,4 @@ def test_sizes_by_hand_win(tmp_path):
     again = load_model(tmp_path / "m.npz")
     assert (again.nconmax, again.njmax) == (7, 30)
     assert load_model(tmp_path / "m.npz", nconmax=4).nconmax == 4
+    assert load_model(tmp_path / "m.npz", max_geom_pairs=4).max_geom_pairs == "4"

@@ -1,0 +1,68 @@
+"""What geoms' surfaces add to contacts: motion of their own, as of a conveyor belt, and adhesion. Native layout.
+
+Source: MJCF reference, geom attributes `surfacevel` and `adhesion`. An adhesive contact pulls with a constant force
+along its normal, in `qfrc_passive`; its rows are biased by as much, so that what presses the surfaces apart at a given
+penetration stays as it is without adhesion. Between margin and gap the surfaces do not touch: there an adhesive
+contact, a *tether*, has a normal row alone, no friction.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsim.data import Contact, Data
+from jaxsim.math.gather import Index, rows_of
+from jaxsim.math.stage import stage
+from jaxsim.math.vector import cross, dot, matvec
+from jaxsim.model import Model
+from jaxsim.structure.slots import ContactGroup, slot_layout
+
+__all__ = ["adhesive", "in_use", "surface_velocity"]
+
+
+def adhesive(model: Model) -> bool:
+    """Whether contacts of the model may be adhesive."""
+    return model.has("geom_adhesion") or model.has("pair_adhesion")
+
+
+def in_use(model: Model, contact: Contact) -> tuple[Array, Array | None]:
+    """Which contacts have rows, and which of these are tethers (None: there are no adhesive contacts), (n, W)."""
+    touching = contact.dist < contact.includemargin
+    if not adhesive(model):
+        return touching, None
+    tether = (contact.adhesion != 0) & (contact.geom[:, 0] >= 0) & ~touching
+    return touching | tether, tether
+
+
+def surface_velocity(model: Model, data: Data, group: ContactGroup, contact: Contact) -> Array:
+    """Velocity (n, dim, W) of surface 2 against surface 1, relative to their bodies, along the contact's axes.
+
+    It counts in the tangent plane and about the normal: a surface pushes nothing along the normal and rolls nothing.
+    """
+    sides = []
+    for side in range(2):
+        geoms: Index = jnp.maximum(contact.geom[:, side], 0)
+        if group.pair is not None:
+            pairs = slot_layout(model).pairs
+            geoms = (pairs.geom2 if side else pairs.geom1)[group.pair]
+        surface, xpos, xmat = (
+            rows_of(table, geoms) for table in (model.geom_surfacevel, data.geom_xpos, data.geom_xmat)
+        )
+        sides.append(_moving(surface, xpos, xmat, contact.pos))
+    return _against(sides[0], sides[1], contact.frame, dim=group.dim)
+
+
+def _moving(surface: Array, xpos: Array, xmat: Array, pos: Array) -> tuple[Array, Array]:
+    """Linear and angular velocity (n, 3, W) of geoms' surfaces at points, in the world frame."""
+    angular = matvec(xmat, surface[:, 3:])
+    return matvec(xmat, surface[:, :3]) + cross(angular, pos - xpos), angular
+
+
+@stage
+def _against(first: tuple[Array, Array], second: tuple[Array, Array], frame: Array, *, dim: int) -> Array:
+    """The second velocity less the first, along the axes of contacts; see `surface_velocity`."""
+    along = matvec(frame, second[0] - first[0])
+    about = dot(frame[:, 0], second[1] - first[1])[:, None]
+    none = jnp.zeros_like(about)
+    return jnp.concatenate([none, along[:, 1:], about, none, none], axis=1)[:, :dim]

@@ -1,0 +1,42 @@
+"""How many pairs of geoms a broad phase keeps, by hand: the text of `Model.max_geom_pairs`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from jaxsim.enums import GeomType
+
+__all__ = ["format_budgets", "parse_budgets"]
+
+
+@functools.lru_cache(maxsize=64)
+def parse_budgets(text: str) -> dict[tuple[int, int] | None, int]:
+    """Pairs by geom types, the lower type first; None: of every kind not named.
+
+    Args:
+      text: "" (chosen from the model), a number for every kind, or numbers by kind: "sphere box 40, box box 20".
+
+    Raises:
+      ValueError: the text says something else.
+    """
+    found: dict[tuple[int, int] | None, int] = {}
+    for part in filter(None, (p.split() for p in text.split(","))):
+        try:
+            *types, number = part
+            kinds = sorted(int(GeomType[name.upper()]) for name in types)
+            if len(kinds) not in (0, 2) or int(number) < 0:
+                raise ValueError
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"max_geom_pairs: {' '.join(part)!r} is no budget; write a number, or two geom types and a number, "
+                'as in "sphere box 40, box box 20"'
+            ) from None
+        found[(kinds[0], kinds[1]) if kinds else None] = int(number)
+    return found
+
+
+def format_budgets(budgets: Mapping[tuple[int, int], int]) -> str:
+    """The text for budgets by kind."""
+    names = {k: " ".join(GeomType(t).name.lower() for t in k) for k in budgets}
+    return ", ".join(f"{names[k]} {n}" for k, n in budgets.items())
