@@ -45,6 +45,7 @@ from jaxsim.pipeline.per_world import (
     transmission,
 )
 from jaxsim.pipeline.ray.query import RayHit, ray
+from jaxsim.pipeline.sensors.user import user_sensor
 from jaxsim.pipeline.set_const import set_const
 from jaxsim.pipeline.state import State, get_state, set_state, state_size
 from jaxsim.results import UnsupportedError, WarningBit, explain
@@ -135,6 +136,7 @@ __all__ = [
     "tendon_bias",
     "transition",
     "transmission",
+    "user_sensor",
     "xfrc_accumulate",
 ]
 

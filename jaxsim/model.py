@@ -410,6 +410,9 @@ class Model(Catalogue):
         dtype=str,
         default="",
     )
+    hooks: tuple[Any, ...] = static(
+        "", "the user's functions: (what it computes, element, function)", dtype=tuple, default=()
+    )
 
 
 def from_fields(fields: Mapping[str, Any]) -> Model:

@@ -33,7 +33,7 @@ from jaxsim.math.gather import widen
 from jaxsim.math.stage import common_platform, lowering_for, platform
 from jaxsim.pytree import bare
 
-__all__ = ["expand", "lift", "squeeze", "width_of"]
+__all__ = ["expand", "in_each", "lift", "squeeze", "width_of"]
 
 Leaves = Sequence[Any]
 
@@ -51,6 +51,29 @@ def squeeze(tree: Any) -> Any:
 def width_of(tree: Any) -> int:
     """Number of worlds of a native pytree: the widest last axis."""
     return max((x.shape[-1] for x in jax.tree.leaves(tree)), default=1)
+
+
+def in_each(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a function of one world, of a user's, a native one: the opposite of `lift`.
+
+    Returns:
+      A function of the same arguments with worlds last; its results have all worlds of the widest argument.
+    """
+
+    def native(*args: Any) -> Any:
+        leaves, tree = jax.tree.flatten(args)
+        width = width_of(leaves)
+        shared = [x.shape[-1] == 1 for x in leaves]
+        leaves = [x[..., 0] if s else x for x, s in zip(leaves, shared, strict=True)]
+        if width == 1:
+            return expand(function(*jax.tree.unflatten(tree, leaves)))
+
+        def one(*each: Any) -> Any:
+            return function(*jax.tree.unflatten(tree, each))
+
+        return jax.vmap(one, in_axes=tuple(None if s else -1 for s in shared), out_axes=-1)(*leaves)
+
+    return native
 
 
 def lift(native: Callable[..., Any], *, has_solution: bool = False) -> Callable[..., Any]:

@@ -33,7 +33,12 @@ def save_model(model: Model, path: str | PathLike[str]) -> None:
     Args:
         model: the model; leaves may be batched.
         path: the file.
+
+    Raises:
+        ValueError: the model holds functions of the user's, which no file can.
     """
+    if model.hooks:
+        raise ValueError("a model with functions of your own cannot be saved: save it before it gets them")
     arrays: dict[str, np.ndarray] = {}
     plain: dict[str, Any] = {}
     _collect(model, "", arrays, plain)
@@ -55,7 +60,7 @@ def _collect(record: Record, prefix: str, arrays: dict[str, np.ndarray], plain: 
             arrays[name] = np.frombuffer(value, np.uint8)
         elif field.metadata["kind"] == "leaf" or field.metadata["shape"]:
             arrays[name] = np.asarray(value)
-        else:
+        elif field.name != "hooks":
             plain[name] = value
 
 
@@ -115,6 +120,6 @@ def _read(path: str) -> Model:
     for field in dataclasses.fields(Model):
         if field.metadata["dtype"] is bytes:
             fields[field.name] = arrays[field.name].tobytes()
-        elif field.metadata["dtype"] is tuple:  # JSON has only lists
+        elif field.metadata["dtype"] is tuple and field.name in plain:  # JSON has only lists
             fields[field.name] = frozen(plain[field.name])
     return from_fields(fields)

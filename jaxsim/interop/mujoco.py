@@ -36,6 +36,8 @@ def put_model(mj_model: Any, nconmax: int = -1, njmax: int = -1, max_geom_pairs:
             fields[name] = tuple((int(t), _names(mj_model, key)) for t, key in PREFIXES.items())
         elif name == "modelname":
             fields[name] = mj_model.names.split(b"\0", 1)[0].decode()
+        elif name == "hooks":
+            continue
         elif name in sizes:
             fields[name] = sizes[name]
         elif name == "wrap_sideid":

@@ -13,13 +13,13 @@ from jaxsim.enums import DataType, SensorType, Stage
 __all__ = ["BY_TAG", "BY_TYPE", "CATALOGUE", "CONTACT_DATA", "RAY_DATA", "Needs", "Reduce", "Sensor"]
 
 
-class Needs(enum.Enum):
-    """Results that are computed only because a sensor reads them."""
+class Needs(enum.Flag):
+    """Results that are computed only because a sensor reads them, as soon as its stage allows."""
 
     NOTHING = 0
-    SUBTREES = 1
+    SUBTREES = enum.auto()
     """Momenta of subtrees: `subtree_vel`."""
-    ACCELERATIONS = 2
+    ACCELERATIONS = enum.auto()
     """Accelerations of bodies and forces between them: `rne_postconstraint`."""
 
 
@@ -112,7 +112,7 @@ CATALOGUE: tuple[Sensor, ...] = (
     Sensor("e_kinetic", _S.E_KINETIC, "world", _P, 1),
     Sensor("clock", _S.CLOCK, "world", _P, 1),
     Sensor("tactile", _S.TACTILE, "taxels", _A, 0),
-    Sensor("user", _S.USER, "user", _A, 0),
+    Sensor("user", _S.USER, "user", _A, 0, needs=_SUBTREES | _ACCELERATIONS),
     Sensor("plugin", _S.PLUGIN, "plugin", _A, 0),
 )
 """All sensors of MJCF."""

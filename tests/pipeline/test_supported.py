@@ -24,7 +24,7 @@ BODY = """<worldbody><site name="s0"/>
             "<actuator><general name='a' joint='j' dyntype='user'/></actuator>",
             "actuator 'a': dyntype user",
         ),
-        ("<sensor><user name='r' dim='2'/></sensor>", "sensor 'r': type user"),
+        ("<sensor><distance name='r' geom1='g' geom2='h'/></sensor>", "sensor 'r': type geomdist"),
     ],
 )
 def test_names_what_it_refuses(xml, message):

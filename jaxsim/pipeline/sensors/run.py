@@ -7,6 +7,7 @@ while its interval has not passed.
 from __future__ import annotations
 
 import functools
+import operator
 from typing import NamedTuple
 
 import jax
@@ -24,6 +25,7 @@ from jaxsim.pipeline.sensors.table import SENSORS
 from jaxsim.pipeline.velocity import rne_postconstraint, subtree_vel
 from jaxsim.pytree import Static
 from jaxsim.structure.channels import Channels, sensor_channels
+from jaxsim.structure.hooks import hooked
 from jaxsim.structure.sensors import BY_TYPE, Needs
 
 __all__ = ["sensor_acc", "sensor_history", "sensor_pos", "sensor_vel"]
@@ -44,13 +46,16 @@ class _Groups(NamedTuple):
     owner: np.ndarray
     start: np.ndarray
     where: np.ndarray
-    needs: frozenset[Needs]
+    needs: Needs
 
 
 @functools.lru_cache(maxsize=64)
 def _groups(static: Static, stage: int, stored: bool = False) -> _Groups:
-    """All sensors of a stage, or those that keep a history."""
+    """All sensors of a stage, or those that keep a history; not user sensors without a function: they stay zero."""
     mine = static.sensor_needstage == stage
+    mine &= (static.sensor_type != SensorType.USER) | np.isin(
+        np.arange(static.nsensor), hooked(static, "sensor")
+    )
     if stored:
         mine &= static.sensor_history[:, 0] > 0
     by_type = tuple(
@@ -66,7 +71,9 @@ def _groups(static: Static, stage: int, stored: bool = False) -> _Groups:
             start[i] = offset
             owner += [i] * count
             offset += count
-    needs = frozenset(BY_TYPE[kind].needs for kind, _ in by_type)
+    needs = functools.reduce(operator.or_, (BY_TYPE[kind].needs for kind, _ in by_type), Needs.NOTHING)
+    allowed = {Stage.VEL: Needs.SUBTREES, Stage.ACC: ~Needs.NOTHING}.get(Stage(stage), Needs.NOTHING)
+    needs &= allowed
     return _Groups(by_type, np.array(owner, int), start, where, needs)
 
 

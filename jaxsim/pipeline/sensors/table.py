@@ -13,13 +13,14 @@ from jaxsim.pipeline.sensors import (
     position,
     rangefinder,
     touch,
+    user,
     velocity,
 )
 from jaxsim.pipeline.sensors.common import Compute
 
 __all__ = ["SENSORS", "refusal"]
 
-_FILES = (position, camera, coordinate, limit, velocity, acceleration, touch, contact, rangefinder)
+_FILES = (position, camera, coordinate, limit, velocity, acceleration, touch, contact, rangefinder, user)
 
 SENSORS: dict[SensorType, Compute] = {
     kind: compute for file in _FILES for kind, compute in file.SENSORS.items()
