@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from jaxsim.catalogue import named
@@ -9,12 +10,13 @@ from jaxsim.compile.archive import save_model
 from jaxsim.compile.load import load_model
 from jaxsim.compile.spec import Spec
 from jaxsim.data import Contact, Data
+from jaxsim.interop.mujoco import make_data, put_model
 from jaxsim.mjcf.errors import MjcfError
 from jaxsim.model import Model
 from jaxsim.options import Option
 from jaxsim.pipeline.forward import forward, step, step1, step2
 from jaxsim.pipeline.inverse import inverse
-from jaxsim.pipeline.make_data import make_data
+from jaxsim.pipeline.make_data import reset
 from jaxsim.pipeline.per_world import (
     camlight,
     collision,
@@ -92,6 +94,7 @@ __all__ = [
     "fwd_position",
     "fwd_velocity",
     "get_data",
+    "get_data_into",
     "get_state",
     "implicit",
     "integrate_pos",
@@ -116,6 +119,7 @@ __all__ = [
     "put_data",
     "put_model",
     "ray",
+    "reset",
     "rne",
     "rne_postconstraint",
     "rollout",
@@ -140,13 +144,11 @@ __all__ = [
     "xfrc_accumulate",
 ]
 
-_INTEROP = ("get_data", "put_data", "put_model")
+_INTEROP = {"get_data": "get_data", "get_data_into": "get_data", "put_data": "put_data"}
 
 
 def __getattr__(name: str) -> Any:
-    """Loads the exchange with the C engine on first use."""
+    """Loads the exchange of data with the C engine on first use: it imports mujoco."""
     if name in _INTEROP:
-        from jaxsim.interop import mujoco
-
-        return getattr(mujoco, name)
+        return getattr(importlib.import_module(f"jaxsim.interop.{_INTEROP[name]}"), name)
     raise AttributeError(f"module 'jaxsim' has no attribute {name!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -47,6 +48,8 @@ def rollout(
     for file in (out, plot):
         if file is not None and not file.absolute().parent.is_dir():
             raise CommandError(f"no folder {str(file.absolute().parent)!r} to write {file.name!r} into")
+    if plot is not None and importlib.util.find_spec("matplotlib") is None:
+        raise CommandError("--plot needs matplotlib: pip install 'jaxsim-engine[plot]'")
     console = Console()
     with console.status(f"compiling {model} for {worlds:,} worlds"):
         compiled = load(model)

@@ -13,7 +13,7 @@ from jaxsim.pipeline.blank import dimensions
 from jaxsim.pipeline.supported import asks_for_more, check_supported
 from jaxsim.results import WarningBit
 
-__all__ = ["admit", "check_state"]
+__all__ = ["admit", "check_state", "state_shapes"]
 
 
 def admit(model: Model, data: Data, function: str) -> Data:
@@ -47,7 +47,7 @@ def check_state(model: Model, data: Data, function: str) -> None:
     Raises:
       ValueError: names the fields, their shapes and what to do.
     """
-    expected = _shapes(model.static)
+    expected = state_shapes(model.static)
     wrong = [name for name, shape in expected.items() if jnp.shape(getattr(data, name)) != shape]
     if not wrong:
         return
@@ -65,7 +65,7 @@ def check_state(model: Model, data: Data, function: str) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _shapes(static: Any) -> dict[str, tuple[int, ...]]:
+def state_shapes(static: Any) -> dict[str, tuple[int, ...]]:
     """Shapes of the fields of the state of one world."""
     dims = dimensions(static)
     fields = {f.name: f.metadata["shape"].split() for f in Data.leaf_fields() if f.name in STATE_FIELDS}

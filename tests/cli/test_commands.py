@@ -1,5 +1,6 @@
 """The command line: what it prints, writes and refuses."""
 
+import importlib.util
 import re
 
 import numpy as np
@@ -111,3 +112,15 @@ def test_bad_arguments_are_refused(slider, tmp_path, capsys):
     file = tmp_path / "binary.xml"
     file.write_bytes(bytes(range(256)))
     refused(["info", str(file)], capsys)
+
+
+def test_a_missing_matplotlib_is_found_before_the_rollout(slider, tmp_path, capsys, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "matplotlib" else found(name)
+    )
+    monkeypatch.setitem(
+        main.__globals__["rollout"].__globals__, "simulate", lambda *_: pytest.fail("a rollout was started")
+    )
+    error = refused(["rollout", slider, "--plot", str(tmp_path / "plot.png")], capsys)
+    assert "pip install 'jaxsim-engine[plot]'" in error

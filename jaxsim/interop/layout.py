@@ -1,0 +1,112 @@
+"""How fields of Data and of the C engine's MjData correspond: what is copied as it is, and what stands elsewhere."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from jaxsim.data import Data
+from jaxsim.enums import EqType
+from jaxsim.model import Model
+from jaxsim.results import WarningBit
+from jaxsim.structure.rows import row_layout
+from jaxsim.structure.trees import m_entries
+
+__all__ = ["WARNINGS", "copied_fields", "efc_rows", "m_places"]
+
+WARNINGS = {
+    1: WarningBit.CONTACT_OVERFLOW,
+    3: WarningBit.BAD_QPOS,
+    4: WarningBit.BAD_QVEL,
+    5: WarningBit.BAD_QACC,
+    6: WarningBit.BAD_CTRL,
+}
+"""Bits of `Data.warning` by the mjtWarning that says the same."""
+
+_ELSEWHERE = (
+    "M",
+    "contact",
+    "ncon",
+    "ne",
+    "nf",
+    "nl",
+    "nefc",
+    "efc_force",
+    "warning",
+    "solver_niter",
+    "work",
+)
+"""Fields of Data that are no plain copies, or that MjData has not."""
+
+_EQUALITIES = {
+    EqType.CONNECT: "connect",
+    EqType.WELD: "weld",
+    EqType.JOINT: "joint_equality",
+    EqType.TENDON: "tendon_equality",
+}
+"""Class of rows of each type of equality constraint."""
+
+_EQUALITY, _FRICTION_DOF, _FRICTION_TENDON, _LIMIT_JOINT, _LIMIT_TENDON, _CONTACT = range(6)
+"""mjtConstraint; contacts of all kinds come last."""
+
+
+@functools.cache
+def copied_fields() -> tuple[str, ...]:
+    """Fields that have the same numbers in Data and MjData."""
+    return tuple(
+        f.name for f in Data.leaf_fields() if f.name not in _ELSEWHERE and f.name != "solver_gradient"
+    )
+
+
+def m_places(model: Model, mj_model: Any) -> np.ndarray:
+    """For each entry of MjData.M, which leaves out zeros of simple bodies, its place in Data.M."""
+    rows, cols = m_entries(model.static)
+    place = {(int(i), int(j)): k for k, (i, j) in enumerate(zip(rows, cols, strict=True))}
+    theirs = np.repeat(np.arange(mj_model.nv), mj_model.M_rownnz)
+    return np.array(
+        [place[i, j] for i, j in zip(theirs.tolist(), mj_model.M_colind.tolist(), strict=True)], int
+    )
+
+
+def efc_rows(model: Model, d: Any, address: np.ndarray) -> np.ndarray:
+    """For each row of an MjData's constraints its row in Data.efc_force, (nefc,); -1: it has none.
+
+    Args:
+      model: the model.
+      d: MjData with constraint rows; `ten_length` and `qpos` are those of the rows.
+      address: first row in Data.efc_force of each contact of the MjData, (ncon,); -1: none.
+    """
+    classes = row_layout(model).classes
+    found = np.full(d.nefc, -1)
+    seen: dict[tuple[int, int], int] = {}
+    for i, (kind, owner) in enumerate(zip(d.efc_type.tolist(), d.efc_id.tolist(), strict=True)):
+        kind = min(kind, _CONTACT)
+        k = seen.get((kind, owner), 0)  # rows of one owner follow each other
+        seen[kind, owner] = k + 1
+        if kind == _CONTACT:
+            found[i] = address[owner] + k if address[owner] >= 0 else -1
+            continue
+        if kind == _EQUALITY:
+            rows = classes[_EQUALITIES[EqType(model.eq_type[owner])]].of(owner)
+        elif kind in (_FRICTION_DOF, _FRICTION_TENDON):
+            rows = classes["dof_friction" if kind == _FRICTION_DOF else "tendon_friction"].of(owner)
+        elif kind == _LIMIT_TENDON:
+            rows = classes["tendon_limit"].of(owner)
+            k = _side(d.efc_pos[i], d.ten_length[owner], model.tendon_range[owner])
+        else:
+            rows = classes["joint_limit"].of(owner)
+            if len(rows):
+                k = _side(d.efc_pos[i], d.qpos[model.jnt_qposadr[owner]], model.jnt_range[owner])
+            else:
+                rows = classes["ball_limit"].of(owner)
+        if k < len(rows):
+            found[i] = rows[k]
+    return found
+
+
+def _side(distance: float, x: float, limits: Any) -> int:
+    """Which limit is that far away: 0 the lower, 1 the upper."""
+    low, high = np.asarray(limits)
+    return int(abs(high - x - distance) < abs(x - low - distance))

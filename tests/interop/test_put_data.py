@@ -1,0 +1,102 @@
+"""From MjData to Data: everything is copied, contacts have their slots, and forces their rows."""
+
+import jax
+import mujoco
+import numpy as np
+import pytest
+
+import jaxsim
+from jaxsim.interop.layout import copied_fields
+from tests.interop.test_get_data import COUNTS, FIELDS, ROWS, SCENES, full_J, state
+from tests.pipeline.oracle import error
+
+
+def engine(name, function=mujoco.mj_forward):
+    m = mujoco.MjModel.from_xml_string(SCENES[name])
+    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
+    d = state(m, 1)
+    function(m, d)
+    return m, d
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_there_and_back(name):
+    """All of MjData comes back, forces and rows included, in C's order."""
+    m, d = engine(name, mujoco.mj_step)
+    assert d.nefc
+    back = jaxsim.get_data(m, jaxsim.put_data(m, d))
+    for field in COUNTS:
+        assert getattr(back, field) == getattr(d, field), field
+    for field in (*FIELDS, *ROWS):
+        if field != "crb":
+            assert error(getattr(back, field), getattr(d, field)) < 1e-9, field
+    for field in ("dist", "pos", "frame", "friction", "geom", "efc_address"):
+        np.testing.assert_array_equal(getattr(back.contact, field), getattr(d.contact, field))
+    assert error(full_J(m, back), full_J(m, d)) < 1e-9
+
+
+def test_numbers_of_contacts_and_rows():
+    m, d = engine("contacts, pyramids")
+    for model in (m, jaxsim.put_model(m)):
+        data = jaxsim.put_data(model, d)
+        assert {name: int(getattr(data, name)) for name in COUNTS[:-1]} == {
+            n: getattr(d, n) for n in COUNTS[:-1]
+        }
+        assert int((data.contact.geom[:, 0] >= 0).sum()) == d.ncon
+        assert int(data.warning) == 0
+        assert (
+            error(sorted(data.efc_force[data.efc_force != 0]), sorted(d.efc_force[d.efc_force != 0])) < 1e-12
+        )
+
+
+def test_contacts_have_slots_of_their_pairs():
+    """Slots and rows are those that collision gives to these geoms; which slot of a pair comes first is free."""
+    m, d = engine("contacts, pyramids")
+    model = jaxsim.put_model(m)
+    data = jaxsim.put_data(model, d)
+    ours = jax.jit(lambda data: jaxsim.forward(model, data))(data).contact
+    theirs = data.contact
+    both = (ours.geom[:, 0] >= 0) & (theirs.geom[:, 0] >= 0)
+    assert int(both.sum()) >= 3
+    for field in ("geom", "efc_address", "dim"):
+        np.testing.assert_array_equal(getattr(theirs, field)[both], getattr(ours, field)[both])
+    assert sorted(map(tuple, theirs.geom.tolist())) == sorted(map(tuple, ours.geom.tolist()))
+
+
+def test_nothing_is_shared():
+    m, d = engine("sensors")
+    data = jaxsim.put_data(m, d)
+    before = jax.tree.map(np.array, data)
+    for name in copied_fields():
+        theirs = getattr(d, name)
+        if isinstance(theirs, np.ndarray):
+            theirs[...] = 1 - theirs
+    d.contact.pos[...] += 1
+    d.efc_force[...] += 1
+    for a, b in zip(jax.tree.leaves(before), jax.tree.leaves(data), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_too_many_contacts():
+    m, d = engine("contacts, pyramids")
+    assert d.ncon > 2
+    model = jaxsim.put_model(m, nconmax=2)
+    data = jaxsim.put_data(model, d)
+    slots = data.contact.geom[:, 0] >= 0
+    assert int(slots.sum()) == len(data.contact.dist) < d.ncon
+    assert int(data.ncon) == d.ncon
+    assert data.warning & jaxsim.WarningBit.CONTACT_OVERFLOW
+
+
+def test_another_model():
+    _, d = engine("contacts, pyramids")
+    other, _ = engine("sensors")
+    with pytest.raises(ValueError, match=r"put_data: qpos has \d+ numbers, the model needs \d+"):
+        jaxsim.put_data(other, d)
+
+
+def test_a_changed_model_is_converted_again():
+    m, _ = engine("sensors")
+    ours = jaxsim.make_data(m)
+    m.qpos0[0] += 0.25
+    np.testing.assert_allclose(jaxsim.make_data(m).qpos[0], ours.qpos[0] + 0.25)
