@@ -88,7 +88,7 @@ def put_state(model, d, data=None):
 
 def error(ours, theirs):
     """Relative to the largest entry, in the max norm."""
-    ours, theirs = np.asarray(ours).reshape(-1), np.asarray(theirs).reshape(-1)
+    ours, theirs = (np.asarray(x, float).reshape(-1) for x in (ours, theirs))
     assert ours.size == theirs.size
     assert np.isfinite(ours).all()
     return np.abs(ours - theirs).max(initial=0) / (1 + np.abs(theirs).max(initial=0))
