@@ -203,12 +203,18 @@ def _at_round_off(
     """Whether the decrement of every kinematic tree is below the rounding error of its part of the cost, `(W,)`.
 
     By tree, because the rounding of a heavy one must not end the search of a light one. Its part of the cost is of the
-    size of its forces times its accelerations.
+    size of the forces that constraints change times what they change in its accelerations; where they change nothing,
+    what is left is the rounding of both.
     """
+    epsilon = float(jnp.finfo(p.dtype).eps)
+    changed = (
+        0.5 * (jnp.abs(state.inertial - problem.force) + jnp.abs(state.push)) * jnp.abs(state.x - smooth)
+    )
     forces = jnp.abs(state.inertial) + jnp.abs(problem.force) + jnp.abs(state.push)
-    terms = jnp.stack([0.5 * g * p, forces * (jnp.abs(state.x) + jnp.abs(smooth))], axis=1)
+    rounded = forces * (jnp.abs(state.x) + jnp.abs(smooth))
+    terms = jnp.stack([0.5 * g * p, changed + epsilon * rounded], axis=1)
     found, size = jnp.unstack(mask_product(tree_mask(layout.inertia), terms), axis=1)
-    return jnp.all(jnp.abs(found) <= float(jnp.finfo(p.dtype).eps) * size, axis=0)
+    return jnp.all(jnp.abs(found) <= epsilon * size, axis=0)
 
 
 class _Step(NamedTuple):
