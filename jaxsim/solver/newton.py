@@ -6,8 +6,8 @@ the rows. One iteration factorises H, steps along `-H^-1 g` and searches that li
 
 A world is done when
  - it took a full step on which no row changed its zone: the cost was exactly quadratic and the minimum is found;
- - or its Newton decrement `g^T H^-1 g / 2` is below tolerance, or in every kinematic tree below the round-off of the
-   cost: then the full step is taken whatever the cost says, since a cost near its minimum cannot resolve it;
+ - or its Newton decrement `g^T H^-1 g / 2` is below tolerance, or below the round-off of the cost: then the full step
+   is taken whatever the cost says, since a cost near its minimum cannot resolve it;
  - or it has used up its iterations.
 """
 
@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.math.axis import mask_product, sum_rows
+from jaxsim.math.axis import sum_rows
 from jaxsim.math.stage import platform, stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
@@ -29,7 +29,6 @@ from jaxsim.solver.compact import compact
 from jaxsim.solver.linesearch import search, slope_function
 from jaxsim.solver.rows import Rows, RowValues, product, residuals
 from jaxsim.structure.rows import RowLayout
-from jaxsim.structure.sparsity import tree_mask
 
 __all__ = ["Limits", "Solution", "finish", "minimise", "start"]
 
@@ -185,7 +184,8 @@ def _iterate(
     H = hessian(layout, problem, state.r)
     p = -linalg.solve_tree(layout.hessian, H, g)
     decrement = -0.5 * sum_rows(g * p)
-    near = (jnp.abs(decrement) <= limits.decrement) | _at_round_off(layout, problem, smooth, state, g, p)
+    round_off = float(jnp.finfo(p.dtype).eps) * cost(problem, smooth, state.x, state.inertial, state.r)
+    near = jnp.abs(decrement) <= jnp.maximum(limits.decrement, round_off)
     inertial_p, row_p = multiply(M, p), product(rows, p)
     enough = limits.slope * jnp.sqrt(sum_rows(p * p))
     last = state.iterations + 1 >= limits.iterations
@@ -195,26 +195,6 @@ def _iterate(
     t = search(slope, enough, limits.evaluations, p.shape[-1], p.dtype)
     step = _Step(t, (p, inertial_p, row_p), near, lost=jnp.isnan(decrement))
     return _advance(rows, limits.iterations, state, step)
-
-
-def _at_round_off(
-    layout: RowLayout, problem: Problem, smooth: Array, state: Solution, g: Array, p: Array
-) -> Array:
-    """Whether the decrement of every kinematic tree is below the rounding error of its part of the cost, `(W,)`.
-
-    By tree, because the rounding of a heavy one must not end the search of a light one. Its part of the cost is of the
-    size of the forces that constraints change times what they change in its accelerations; where they change nothing,
-    what is left is the rounding of both.
-    """
-    epsilon = float(jnp.finfo(p.dtype).eps)
-    changed = (
-        0.5 * (jnp.abs(state.inertial - problem.force) + jnp.abs(state.push)) * jnp.abs(state.x - smooth)
-    )
-    forces = jnp.abs(state.inertial) + jnp.abs(problem.force) + jnp.abs(state.push)
-    rounded = forces * (jnp.abs(state.x) + jnp.abs(smooth))
-    terms = jnp.stack([0.5 * g * p, changed + epsilon * rounded], axis=1)
-    found, size = jnp.unstack(mask_product(tree_mask(layout.inertia), terms), axis=1)
-    return jnp.all(jnp.abs(found) <= epsilon * size, axis=0)
 
 
 class _Step(NamedTuple):

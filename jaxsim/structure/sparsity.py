@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["TreeStructure", "places_of", "tree_mask", "tree_structure"]
+__all__ = ["TreeStructure", "places_of", "tree_structure"]
 
 
 class TreeStructure:
@@ -70,10 +70,3 @@ def places_of(structure: TreeStructure) -> np.ndarray:
     places = np.full((structure.n, structure.n), structure.size)
     places[structure.rows, structure.cols] = np.arange(structure.size)
     return np.minimum(places, places.T)
-
-
-@functools.lru_cache(maxsize=256)
-def tree_mask(structure: TreeStructure) -> np.ndarray:
-    """1 where a degree of freedom belongs to a tree, (number of roots, n)."""
-    root = np.array([path[0] for path in structure.paths], int)
-    return (np.unique(root)[:, None] == root).astype(float)
