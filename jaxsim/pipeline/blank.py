@@ -31,11 +31,11 @@ def blank(model: Model, buffers: bool = True) -> Data:
         else {"ncon": 0, "nefcmax": 0}
     )
     dims["nM"] = m_entry_count(model)
-    contact = _zeros(Contact, dims)
+    contact = _zeros(Contact, dims, model.qpos0.dtype)
     contact = contact.replace(
         geom=contact.geom - 1, efc_address=contact.efc_address - 1, dist=contact.dist + 1
     )
-    return _zeros(Data, dims, contact=contact, work=None)
+    return _zeros(Data, dims, model.qpos0.dtype, contact=contact, work=None)
 
 
 def dimensions(static: Static) -> dict[str, int]:
@@ -56,11 +56,12 @@ def initial_state(model: Model) -> dict[str, Array]:
     }
 
 
-def _zeros(cls: type[Any], dims: dict[str, int], **given: Any) -> Any:
-    """A record whose leaves are zero arrays of the declared shapes, but for those given."""
+def _zeros(cls: type[Any], dims: dict[str, int], precision: Any, **given: Any) -> Any:
+    """A record whose leaves are zero arrays of the declared shapes, numbers of some precision, but for those given."""
     values = dict(given)
     for field in cls.leaf_fields():
         if field.name not in values:
             shape = tuple(int(d) if d.isdigit() else dims[d] for d in field.metadata["shape"].split())
-            values[field.name] = jnp.zeros(shape, field.metadata["dtype"])
+            dtype = field.metadata["dtype"]
+            values[field.name] = jnp.zeros(shape, precision if dtype is float else dtype)
     return cls(**values)

@@ -10,10 +10,10 @@ from jaxsim.enums import DisableBit
 from jaxsim.math.axis import concat, sum_rows
 from jaxsim.model import Model
 from jaxsim.results import WarningBit
-from jaxsim.solver.adjoint import evaluate, optimum
-from jaxsim.solver.assembly import Problem
+from jaxsim.solver.adjoint import Optimum, evaluate, optimum
+from jaxsim.solver.assembly import Problem, forces
 from jaxsim.solver.newton import Solution, minimise
-from jaxsim.solver.rows import Rows
+from jaxsim.solver.rows import Rows, residuals
 from jaxsim.structure.rows import row_layout
 
 __all__ = ["solve"]
@@ -40,7 +40,8 @@ def solve(model: Model, data: Data) -> Data:
         solution = minimise(
             layout, lax.stop_gradient(model), fixed, *lax.stop_gradient((data.qacc_smooth, guess))
         )
-        found = evaluate(fixed, solution.x)
+        # the force as the iteration left it: that of rows computed anew has their rounding, times their stiffness
+        found = Optimum(solution.x, solution.push, forces(fixed.rows, residuals(fixed.rows, solution.x)))
         statistics = _statistics(lax.stop_gradient(model), fixed, solution, data.warning)
     else:
         found = evaluate(fixed, lax.stop_gradient(data.work.solution))
@@ -67,7 +68,7 @@ def _statistics(model: Model, problem: Problem, solution: Solution, warning: Arr
     g = scale * _norm(solution.inertial - problem.force - solution.push)
     epsilon = float(jnp.finfo(g.dtype).eps)
     round_off = _ROUND_OFF * epsilon * scale * (_norm(solution.inertial) + _norm(problem.force))
-    failed = ~solution.converged & ~(g <= jnp.maximum(model.opt.tolerance, round_off))
+    failed = ~solution.converged & (g > jnp.maximum(model.opt.tolerance, round_off))
     bit = jnp.asarray(int(WarningBit.NOT_CONVERGED), warning.dtype)
     return {
         "solver_niter": solution.iterations,
