@@ -71,7 +71,9 @@ def guard_step(model: Model, before: State, after: Data, known: Outcome | None) 
     """
     bad_qacc, bad_qpos, bad_qvel = (bad_values(x) for x in (after.qacc, after.qpos, after.qvel))
     failed = bad_qacc | bad_qpos | bad_qvel if known is None else known.failed
-    warning = _with(after.warning, bad_qacc, WarningBit.BAD_QACC)
+    unsolved = after.warning & ~int(WarningBit.NOT_CONVERGED) | before["warning"]
+    warning = jnp.where(bad_qacc, unsolved, after.warning)  # what has no solution does not lack iterations
+    warning = _with(warning, bad_qacc, WarningBit.BAD_QACC)
     warning = _with(warning, bad_qpos & ~bad_qacc, WarningBit.BAD_QPOS)
     warning = _with(warning, bad_qvel & ~bad_qacc, WarningBit.BAD_QVEL)
     fallback = before if model.opt.disableflags & DisableBit.AUTORESET else _initial(model)

@@ -10,7 +10,7 @@ import functools
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.math.axis import concat, contract, sum_rows, take
+from jaxsim.math.axis import concat, sum_rows, take
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf
 from jaxsim.solver import cone
@@ -19,7 +19,7 @@ from jaxsim.solver.rows import Rows, RowValues, gram, transpose
 from jaxsim.structure.rows import RowLayout
 from jaxsim.structure.sparsity import places_of
 
-__all__ = ["Problem", "cost", "forces", "hessian", "multiply", "push"]
+__all__ = ["Problem", "cost", "forces", "hessian", "push"]
 
 
 class Problem(Record):
@@ -28,12 +28,6 @@ class Problem(Record):
     M: Array = leaf("nM", "joint-space inertia, entries of the kinematic tree")
     force: Array = leaf("nv", "smooth force, N and N m")
     rows: Rows = leaf("", "constraint rows")
-
-
-@stage
-def multiply(full: Array, x: Array) -> Array:
-    """M x for the symmetric matrix M `(nv, nv, W)`."""
-    return contract(full, x[:, None])
 
 
 def forces(rows: Rows, r: RowValues) -> RowValues:

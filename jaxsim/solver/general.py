@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.math.axis import concat, contract, take
+from jaxsim.math.axis import concat, take
 from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.math.dense_inverse import clamped_solve
 from jaxsim.math.gather import widen
+from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import stage
 from jaxsim.solver.linalg import blocks_of, is_large, substitute
 from jaxsim.structure.sparsity import TreeStructure, places_of
@@ -44,7 +45,7 @@ def mul_general(structure: TreeStructure, lower: Array, upper: Array, x: Array) 
     """
     if structure.n == 0:
         return x
-    return contract(jnp.swapaxes(_full(lower, upper, structure), 0, 1), x[:, None])
+    return multiply(_full(lower, upper, structure), x)
 
 
 def solve_general(structure: TreeStructure, lower: Array, upper: Array, b: Array) -> Array:

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.math.axis import add_rows, contract, take
+from jaxsim.math.axis import add_rows, take
+from jaxsim.math.matrix import multiply, multiply_transposed
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
@@ -65,11 +66,11 @@ class DenseJacobian(Record):
 
     def product(self, x: Array) -> Array:
         """J x, `(k, W)`."""
-        return _product(self.J, x)
+        return multiply(self.J, x)
 
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (k, W)`."""
-        return _transpose(self.J, f)
+        return multiply_transposed(self.J, f)
 
     def gram(self, structure: TreeStructure, c: Array) -> Array:
         """Entries of `J^T diag(c) J`."""
@@ -83,11 +84,11 @@ class ContactJacobian(Record):
 
     def product(self, x: Array) -> Array:
         """J x, `(n, dim, W)`."""
-        return _product(self._flat(), x).reshape(*self.J.shape[:2], -1)
+        return multiply(self._flat(), x).reshape(*self.J.shape[:2], -1)
 
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (n, dim, W)`."""
-        return _transpose(self._flat(), f.reshape(-1, f.shape[-1]))
+        return multiply_transposed(self._flat(), f.reshape(-1, f.shape[-1]))
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`."""
@@ -126,16 +127,6 @@ Jacobian = DofJacobian | DenseJacobian | EdgeJacobian
 
 
 @stage
-def _product(J: Array, x: Array) -> Array:
-    return contract(jnp.swapaxes(J, 0, 1), x[:, None])
-
-
-@stage
-def _transpose(J: Array, f: Array) -> Array:
-    return contract(J, f[:, None])
-
-
-@stage
 def _weighted(C: Curvature, J: Array) -> Array:
     """C J, `(n dim, nv, W)`, for `J (n, dim, nv, W)`."""
     rows = []
@@ -150,16 +141,16 @@ def _gram(J: Array, CJ: Array, *, structure: TreeStructure) -> Array:
     """Entries of `J^T (C J)` for the rows `(k, nv, W)` of both."""
     total: Array | None = None
     for start in range(0, J.shape[0], _TERMS):
-        end = min(start + _TERMS, J.shape[0])
-        total = _outer_products(J[start:end], CJ[start:end], total)
+        total = _outer_products(J, CJ, total, start=start)
     assert total is not None
     places = structure.rows.astype(np.int32) * J.shape[1] + structure.cols
     return take(total.reshape(-1, total.shape[-1]), places)
 
 
 @stage
-def _outer_products(J: Array, CJ: Array, total: Array | None) -> Array:
-    for k in range(J.shape[0]):
+def _outer_products(J: Array, CJ: Array, total: Array | None, *, start: int) -> Array:
+    """The sum so far and some more terms; whole arrays go in, so that a slice of them is not copied."""
+    for k in range(start, min(start + _TERMS, J.shape[0])):
         term = CJ[k, :, None] * J[k, None]
         total = term if total is None else total + term
     assert total is not None

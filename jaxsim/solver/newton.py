@@ -21,10 +21,11 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.math.axis import sum_rows
+from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import platform, stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
-from jaxsim.solver.assembly import Problem, cost, hessian, multiply, push
+from jaxsim.solver.assembly import Problem, cost, hessian, push
 from jaxsim.solver.compact import compact
 from jaxsim.solver.linesearch import search, slope_function
 from jaxsim.solver.rows import Rows, RowValues, product, residuals

@@ -68,7 +68,7 @@ def _statistics(model: Model, problem: Problem, solution: Solution, warning: Arr
     g = scale * _norm(solution.inertial - problem.force - solution.push)
     epsilon = float(jnp.finfo(g.dtype).eps)
     round_off = _ROUND_OFF * epsilon * scale * (_norm(solution.inertial) + _norm(problem.force))
-    failed = ~solution.converged & (g > jnp.maximum(model.opt.tolerance, round_off))
+    failed = ~solution.converged & ~(g <= jnp.maximum(model.opt.tolerance, round_off))
     bit = jnp.asarray(int(WarningBit.NOT_CONVERGED), warning.dtype)
     return {
         "solver_niter": solution.iterations,
