@@ -306,12 +306,16 @@ class Model(Catalogue):
     tendon_range: Array = leaf("ntendon 2", "length limits, m")
     tendon_actfrcrange: Array = leaf("ntendon 2", "limits of the total actuator force, N")
     tendon_margin: Array = leaf("ntendon", "distance to a limit at which its constraint appears, m")
-    tendon_stiffness: Array = leaf("ntendon", "N/m")
-    tendon_stiffnesspoly: Array = leaf("ntendon 2", "stiffness coefficients of the second and third order")
-    tendon_damping: Array = leaf("ntendon", "N s/m")
-    tendon_dampingpoly: Array = leaf("ntendon 2", "damping coefficients of the second and third order")
-    tendon_armature: Array = leaf("ntendon", "inertia of tendon velocity, kg")
-    tendon_frictionloss: Array = leaf("ntendon", "N")
+    tendon_stiffness: Array = leaf("ntendon", "N/m", optional=True)
+    tendon_stiffnesspoly: Array = leaf(
+        "ntendon 2", "stiffness of the second and third order", optional=True
+    )
+    tendon_damping: Array = leaf("ntendon", "N s/m", optional=True)
+    tendon_dampingpoly: Array = leaf(
+        "ntendon 2", "damping of the second and third order", optional=True
+    )
+    tendon_armature: Array = leaf("ntendon", "inertia of tendon velocity, kg", optional=True)
+    tendon_frictionloss: Array = leaf("ntendon", "N", optional=True)
     tendon_lengthspring: Array = leaf("ntendon 2", "range of relaxed lengths, m")
     tendon_length0: Array = leaf("ntendon", "length at qpos0, m")
     tendon_invweight0: Array = leaf("ntendon", "inverse inertia at qpos0, 1/kg")
@@ -348,9 +352,11 @@ class Model(Catalogue):
     actuator_gainprm: Array = leaf("nactuator 10", "gain parameters")
     actuator_biasprm: Array = leaf("nactuator 10", "bias parameters")
     actuator_actrange: Array = leaf("nactuator 2", "activation limits")
-    actuator_damping: Array = leaf("nactuator", "damping added to the target")
-    actuator_dampingpoly: Array = leaf("nactuator 2", "damping coefficients of the second and third order")
-    actuator_armature: Array = leaf("nactuator", "armature added to the target")
+    actuator_damping: Array = leaf("nactuator", "damping added to the target", optional=True)
+    actuator_dampingpoly: Array = leaf(
+        "nactuator 2", "damping of the second and third order", optional=True
+    )
+    actuator_armature: Array = leaf("nactuator", "armature added to the target", optional=True)
     actuator_forcerange: Array = leaf("nactuator 2", "force limits, N or N m")
     actuator_ctrlrange: Array = leaf("nu 2", "control limits")
     actuator_gear: Array = leaf("nout 6", "scale of length and of transmitted force")
