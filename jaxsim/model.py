@@ -307,13 +307,9 @@ class Model(Catalogue):
     tendon_actfrcrange: Array = leaf("ntendon 2", "limits of the total actuator force, N")
     tendon_margin: Array = leaf("ntendon", "distance to a limit at which its constraint appears, m")
     tendon_stiffness: Array = leaf("ntendon", "N/m", optional=True)
-    tendon_stiffnesspoly: Array = leaf(
-        "ntendon 2", "stiffness of the second and third order", optional=True
-    )
+    tendon_stiffnesspoly: Array = leaf("ntendon 2", "stiffness of the second and third order", optional=True)
     tendon_damping: Array = leaf("ntendon", "N s/m", optional=True)
-    tendon_dampingpoly: Array = leaf(
-        "ntendon 2", "damping of the second and third order", optional=True
-    )
+    tendon_dampingpoly: Array = leaf("ntendon 2", "damping of the second and third order", optional=True)
     tendon_armature: Array = leaf("ntendon", "inertia of tendon velocity, kg", optional=True)
     tendon_frictionloss: Array = leaf("ntendon", "N", optional=True)
     tendon_lengthspring: Array = leaf("ntendon 2", "range of relaxed lengths, m")
@@ -346,16 +342,14 @@ class Model(Catalogue):
     actuator_ctrllimited: np.ndarray = static("nu", "control is clamped", dtype=bool)
     actuator_history: np.ndarray = static("nactuator 2", "samples kept, interpolation")
     actuator_historyadr: np.ndarray = static("nactuator", "address in the history buffer; -1: none")
-    actuator_delay: Array = leaf("nactuator", "s")
+    actuator_delay: Array = leaf("nactuator", "s", optional=True)
     actuator_cranklength: Array = leaf("nactuator", "rod length of a slider-crank, m")
     actuator_dynprm: Array = leaf("nactuator 10", "activation dynamics parameters")
     actuator_gainprm: Array = leaf("nactuator 10", "gain parameters")
     actuator_biasprm: Array = leaf("nactuator 10", "bias parameters")
     actuator_actrange: Array = leaf("nactuator 2", "activation limits")
     actuator_damping: Array = leaf("nactuator", "damping added to the target", optional=True)
-    actuator_dampingpoly: Array = leaf(
-        "nactuator 2", "damping of the second and third order", optional=True
-    )
+    actuator_dampingpoly: Array = leaf("nactuator 2", "damping of the second and third order", optional=True)
     actuator_armature: Array = leaf("nactuator", "armature added to the target", optional=True)
     actuator_forcerange: Array = leaf("nactuator 2", "force limits, N or N m")
     actuator_ctrlrange: Array = leaf("nu 2", "control limits")
