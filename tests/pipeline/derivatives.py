@@ -52,8 +52,11 @@ def apart(a, b):
     )
 
 
-def dual(push, pull, data, x, dx):
-    """Checks that both modes agree and are finite; returns the tangent."""
+def dual(push, pull, data, x, dx, agree=True):
+    """Checks that both modes are finite, and that they agree; returns the tangent.
+
+    Exactly where a formula changes they need not agree: two programs round differently.
+    """
     tangent = push(x, data, dx)[1]
     dy = draw(tangent, 5)
     cotangent = pull(x, data, dy)
@@ -61,7 +64,7 @@ def dual(push, pull, data, x, dx):
     right = sum(float(jnp.vdot(dy[k], tangent[k])) for k in dy)
     assert all(bool(jnp.isfinite(v).all()) for v in (*tangent.values(), *cotangent.values()))
     terms = sum(float(jnp.sum(jnp.abs(cotangent[k] * dx[k]))) for k in dx)
-    assert abs(left - right) < 1e-9 * (1 + terms)  # rounding of the sums
+    assert not agree or abs(left - right) < 1e-9 * (1 + terms), (left, right, terms)  # rounding of the sums
     return tangent
 
 

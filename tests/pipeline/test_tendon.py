@@ -264,6 +264,6 @@ def test_degenerate_places_are_finite(place):
     d.qpos[:3] = POINTS[place]
     data = worlds.expand(put_state(model, d)).replace(qvel=jnp.ones((6, 1)))
     x = zeros(data)
-    dual(push, pull, data, x, draw(x, 2))
+    dual(push, pull, data, x, draw(x, 2), agree="surface" not in place and "side" not in place)
     mujoco.mj_forward(m, d)
     assert error(push(x, data, x)[0]["ten_length"], d.ten_length) < 1e-7  # acos of C near 1
