@@ -86,7 +86,7 @@ def results():
     d = mujoco.MjData(m)
     rng = np.random.default_rng(0)
     mujoco.mj_integratePos(m, d.qpos, np.array([0.15, 0.2, -0.1, 0.3, *[0.0] * 6, 0.2]), 1.0)
-    d.qvel[:4] = rng.standard_normal(4)
+    d.qvel[[0, 1, 2, 3, -1]] = rng.standard_normal(5) * [1, 1, 1, 1, 0] + [0, 0, 0, 0, 0.1]
     d.ctrl[:] = 0.3
     d.time = 0.7
     ours = jax.jit(jaxsim.forward)(model, put_state(model, d, make_data(model)))
