@@ -233,7 +233,9 @@ class Model(Catalogue):
     mesh_facetexcoord: np.ndarray = static("nmeshface 3", "texture coordinate indices of faces")
     mesh_graph: np.ndarray = static("nmeshgraph", "convex hulls, in mjModel's encoding")
     mesh_vert: Array = leaf("nmeshvert 3", "vertices in the inertial frame of the mesh, m", single=True)
-    mesh_normal: Array = leaf("nmeshnormal 3", "normals", dtype=np.float32, inert=True)
+    mesh_normal: Array = leaf(
+        "nmeshnormal 3", "normals, or a normal and two tangents a vertex", dtype=np.float32
+    )
     mesh_texcoord: Array = leaf("nmeshtexcoord 2", "texture coordinates", dtype=np.float32, inert=True)
     mesh_scale: Array = leaf("nmesh 3", "scaling applied at compile")
     mesh_pos: Array = leaf("nmesh 3", "translation applied at compile, m")
