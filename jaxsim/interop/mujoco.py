@@ -18,24 +18,47 @@ from jaxsim.pipeline import make_data as native
 __all__ = ["as_model", "make_data", "put_model"]
 
 
-def put_model(mj_model: Any, nconmax: int = -1, njmax: int = -1, max_geom_pairs: str | int = "") -> Model:
+def put_model(
+    mj_model: Any,
+    nconmax: int | None = None,
+    njmax: int | None = None,
+    max_geom_pairs: str | int | None = None,
+) -> Model:
     """Converts a `mujoco.MjModel`.
 
     Args:
       mj_model: the C engine's model.
-      nconmax: contact slots; -1: chosen from the model.
-      njmax: constraint rows; -1: chosen from the model.
-      max_geom_pairs: pairs of geoms of each kind that a broad phase keeps, as in `load_model`; "": chosen likewise.
+      nconmax: contact slots; -1: chosen from what can collide; None: what the model asks for, as in `load_model`.
+      njmax: constraint rows, likewise.
+      max_geom_pairs: pairs of geoms of each kind that a broad phase keeps, likewise; "": chosen.
     """
-    sizes = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": str(max_geom_pairs)}
-    return from_fields(_fields(mj_model) | sizes)
+    given = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": max_geom_pairs}
+    sizes = {name: size for name, size in given.items() if size is not None}
+    if "max_geom_pairs" in sizes:
+        sizes["max_geom_pairs"] = str(sizes["max_geom_pairs"])
+    return from_fields(_fields(mj_model) | _asked(mj_model) | sizes)
+
+
+def _asked(mj_model: Any) -> dict[str, Any]:
+    """Buffer sizes that a model asks for: in `<size>`, or in the custom numbers and text of MJX's files."""
+    numbers = {n.name: n.data for n in map(mj_model.numeric, range(mj_model.nnumeric))}
+    texts = {t.name: t.data for t in map(mj_model.text, range(mj_model.ntext))}
+
+    def number(name: str) -> int:
+        return int(np.clip(next(iter(numbers.get(name, ())), -1), -1, np.iinfo(np.int32).max))
+
+    pairs = texts.get("max_geom_pairs", b"").decode().rstrip("\0")
+    if not pairs and number("max_geom_pairs") >= 0:
+        pairs = str(number("max_geom_pairs"))
+    nconmax = mj_model.nconmax if mj_model.nconmax >= 0 else number("max_contact_points")
+    return {"nconmax": nconmax, "njmax": mj_model.njmax, "max_geom_pairs": pairs}
 
 
 def make_data(model: Model | Any) -> Data:
     """Returns the state at qpos0, at rest, with all results zero; one world.
 
     Args:
-      model: a Model, or a `mujoco.MjModel`, which is converted with buffers of the sizes that `put_model` chooses.
+      model: a Model, or a `mujoco.MjModel`, which is converted with the buffers that it asks for.
 
     Raises:
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
@@ -56,7 +79,7 @@ def as_model(model: Model | Any) -> Model:
     fields = _fields(model)
     before = _converted.get(model)
     if before is None or not _same(before[0], fields):
-        before = fields, from_fields(fields)
+        before = fields, from_fields(fields | _asked(model))
         _converted[model] = before
     return before[1]
 

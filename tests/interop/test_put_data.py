@@ -100,3 +100,22 @@ def test_a_changed_model_is_converted_again():
     ours = jaxsim.make_data(m)
     m.qpos0[0] += 0.25
     np.testing.assert_allclose(jaxsim.make_data(m).qpos[0], ours.qpos[0] + 0.25)
+
+
+@pytest.mark.parametrize(
+    ("section", "sizes"),
+    [
+        ("", (-1, -1, "")),
+        ('<size nconmax="9" njmax="30"/>', (9, 30, "")),
+        ('<custom><numeric name="max_contact_points" data="7"/></custom>', (7, -1, "")),
+        ('<custom><numeric name="max_geom_pairs" data="12"/></custom>', (-1, -1, "12")),
+        ('<custom><text name="max_geom_pairs" data="box box 4, 9"/></custom>', (-1, -1, "box box 4, 9")),
+    ],
+)
+def test_buffers_that_a_model_asks_for_are_those_of_load_model(section, sizes):
+    xml = f"<mujoco>{section}<worldbody><geom size='.1'/></worldbody></mujoco>"
+    m = mujoco.MjModel.from_xml_string(xml)
+    for model in (jaxsim.put_model(m), jaxsim.load_model(xml)):
+        assert (model.nconmax, model.njmax, model.max_geom_pairs) == sizes
+    by_hand = jaxsim.put_model(m, nconmax=-1, njmax=-1, max_geom_pairs="")
+    assert (by_hand.nconmax, by_hand.njmax, by_hand.max_geom_pairs) == (-1, -1, "")
