@@ -60,10 +60,12 @@ def compile_document(
             return from_fields(fields | {name: size for name, size in given.items() if size is not None})
     except MjcfError:
         raise
-    except (ArithmeticError, ValueError) as error:
+    except ArithmeticError as error:
         raise document.root.error(
             f"the model has numbers that are too large or not finite: {error}"
         ) from None
+    except ValueError as error:
+        raise document.root.error(f"the model cannot be compiled: {error}") from error
 
 
 def _compile(document: Document) -> dict[str, Any]:

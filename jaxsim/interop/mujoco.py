@@ -41,8 +41,14 @@ def put_model(
 
 def _asked(mj_model: Any) -> dict[str, Any]:
     """Buffer sizes that a model asks for: in `<size>`, or in the custom numbers and text of MJX's files."""
-    numbers = {n.name: n.data for n in map(mj_model.numeric, range(mj_model.nnumeric))}
-    texts = {t.name: t.data for t in map(mj_model.text, range(mj_model.ntext))}
+    m = mj_model
+
+    def named(adr: np.ndarray, data: Any, start: np.ndarray, size: np.ndarray) -> dict[str, Any]:
+        names = [m.names[a:].split(b"\0", 1)[0].decode() for a in adr]
+        return {name: data[a : a + n] for name, a, n in zip(names, start, size, strict=True)}
+
+    numbers = named(m.name_numericadr, m.numeric_data, m.numeric_adr, m.numeric_size)
+    texts = named(m.name_textadr, m.text_data, m.text_adr, m.text_size)
 
     def number(name: str) -> int:
         return int(np.clip(next(iter(numbers.get(name, ())), -1), -1, np.iinfo(np.int32).max))
@@ -50,8 +56,8 @@ def _asked(mj_model: Any) -> dict[str, Any]:
     pairs = texts.get("max_geom_pairs", b"").decode().rstrip("\0")
     if not pairs and number("max_geom_pairs") >= 0:
         pairs = str(number("max_geom_pairs"))
-    nconmax = mj_model.nconmax if mj_model.nconmax >= 0 else number("max_contact_points")
-    return {"nconmax": nconmax, "njmax": mj_model.njmax, "max_geom_pairs": pairs}
+    nconmax = m.nconmax if m.nconmax >= 0 else number("max_contact_points")
+    return {"nconmax": nconmax, "njmax": m.njmax, "max_geom_pairs": pairs}
 
 
 def make_data(model: Model | Any) -> Data:
