@@ -1,0 +1,422 @@
+"""How deep two cores overlap: a polytope inside their difference grows until its nearest face is one of the difference.
+
+Van den Bergen's expanding polytope algorithm (as of `difference`, section 4.3.8), arranged for many pairs and worlds at
+once. Each round takes the face nearest to the origin, finds the vertex of the difference farthest along its normal, and
+replaces the face and those of its three neighbours that see the vertex by a fan around it. Going no further than the
+neighbours keeps a round small and free of cases; the surface may then fail to be convex, but it encloses the
+origin, so the least distance of its faces' planes still bounds the depth from below, and the farthest vertex bounds
+it from above.
+
+Faces are numbered by their three vertices, counter-clockwise from outside, eight bits each. Rounds are the same for
+all pairs, so a vertex and two faces go to rows that are known without looking; the others take the places of the
+faces they replace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsim.collision.convex.difference import Pair, Vertex, farthest, pick, stack_vertices
+from jaxsim.collision.convex.gjk import Nearest
+from jaxsim.collision.convex.solid import Kind
+from jaxsim.collision.vec import Vec
+from jaxsim.math.stage import stage
+
+__all__ = ["ROUNDS", "Depth", "by_weight", "penetration"]
+
+ROUNDS = 34
+"""Most rounds, whatever the option says: sizes the buffers."""
+
+_FIRST_VERTICES = 4
+_FIRST_FACES = 4
+_ROWS = -(-(_FIRST_FACES + 2 * ROUNDS) // 8) * 8
+_REMOVED = 8
+"""Most faces that a round replaces."""
+_EDGES = _REMOVED + 2
+"""Most edges of the region of so many faces."""
+_NONE = -1
+_TINY = 64
+"""Rounding errors of which a length or a height counts as nothing."""
+_LIMIT = 1e30
+"""Distance of a face that is never taken, m."""
+
+
+class Depth(NamedTuple):
+    """The nearest face of the difference.
+
+    Attributes:
+      corners: its corners, (3, npair, W).
+      weights: of the corners at the point nearest to the origin, (3, npair, W).
+      normal: its unit normal, outwards, in the frame of geom 1, components (npair, W).
+    """
+
+    corners: Vertex
+    weights: Array
+    normal: Vec
+
+
+class _State(NamedTuple):
+    vertices: Vertex
+    faces: Array
+    normal: Vec
+    dist: Array
+    running: Array
+    best: Array
+    upper: Array
+    count: Array
+
+
+def penetration(
+    kinds: tuple[Kind, Kind], pair: Pair, found: Nearest, iterations: Array, tolerance: Array
+) -> Depth:
+    """The nearest face of the difference, for pairs whose cores meet; anything finite for the others.
+
+    Args:
+      kinds: what the two cores are the sums of.
+      pair: the cores.
+      found: where the search of the distance ended; the origin is in its simplex.
+      iterations: most rounds, scalar.
+      tolerance: error of the depth of smooth cores, m; scalar.
+    """
+    first, scale = _first_polytope(kinds, pair, found)
+    rounding = 16 * jnp.finfo(scale.dtype).eps * scale
+    smooth = kinds[0].smooth or kinds[1].smooth
+    gap = jnp.maximum(tolerance, rounding) if smooth else rounding
+
+    def going(s: _State) -> Array:
+        return jnp.any(s.running) & (s.count < jnp.minimum(iterations, ROUNDS))
+
+    end = lax.while_loop(going, lambda s: _round(kinds, pair, gap, rounding, s), first)
+    corners = _rows(end.vertices, _corners(end.best))
+    a, b, c = (Vec(*(x[n] for x in corners.point)) for n in range(3))
+    normal, _ = plane(a, b, c)
+    area = (b - a).cross(c - a).dot(normal)
+    inverse = jnp.where(area > 0, 1.0 / jnp.where(area > 0, area, 1.0), 0.0)
+    # triangles that the origin's projection makes with the edges; it may lie beside the triangle, on the same face
+    u, v = (p.cross(q).dot(normal) * inverse for p, q in ((b, c), (c, a)))
+    return Depth(corners, jnp.stack([u, v, 1 - u - v]), normal)
+
+
+def _first_polytope(kinds: tuple[Kind, Kind], pair: Pair, found: Nearest) -> tuple[_State, Array]:
+    """A tetrahedron, the origin inside or on its first face, and a length of the order of the sizes.
+
+    A simplex of few corners, or a flat one, is completed by farthest vertices.
+    """
+    order, _ = by_weight(found)
+    base = _base(pair, order, kinds=kinds)
+    vertices, faces, scale = _apex(pair, base, order, kinds=kinds)
+    normal, dist = _face_planes(vertices, faces)
+
+    def padded(x: Array, rows: int, value: float = 0) -> Array:
+        return jnp.pad(x, ((0, rows - x.shape[0]), *((0, 0),) * (x.ndim - 1)), constant_values=value)
+
+    state = _State(
+        jax.tree.map(lambda x: padded(x, _FIRST_VERTICES + ROUNDS), vertices),
+        padded(faces, _ROWS, _NONE),
+        Vec(*(padded(c, _ROWS) for c in normal)),
+        padded(dist, _ROWS, _LIMIT),
+        found.meet,
+        faces[0],
+        jnp.full_like(scale, _LIMIT),
+        jnp.zeros((), jnp.int32),
+    )
+    return state, scale
+
+
+@stage
+def _base(pair: Pair, order: Vertex, *, kinds: tuple[Kind, Kind]) -> Vertex:
+    """The triangle: the first three corners, or farthest vertices in place of those that coincide or lie in line."""
+    tiny = _TINY * jnp.finfo(order.point.x.dtype).eps
+    a, b, c = (jax.tree.map(lambda x, n=n: x[n], order) for n in range(3))
+    one, zero = jnp.ones_like(a.point.x), jnp.zeros_like(a.point.x)
+    extent = sum((jnp.abs(x) for v in (a, b, c) for x in v.point), start=zero)
+    lone = _length(b.point - a.point) <= tiny * extent
+    edge = Vec(one, zero, zero).where(lone, b.point - a.point)
+    along, against = (_farthest(pair, d, kinds=kinds) for d in (edge, -edge))
+    b = pick(lone, _farther(along, against, edge, a.point), b)
+
+    edge = b.point - a.point
+    scale = _length(edge)
+    thin = _length(edge.cross(c.point - a.point)) <= tiny * scale * (extent + scale)
+    across = edge.cross(_least_axis(edge))
+    along, against = (_farthest(pair, d, kinds=kinds) for d in (across, -across))
+    c = pick(thin, _farther(along, against, across, a.point), c)
+    return stack_vertices([a, b, c])
+
+
+@stage
+def _apex(pair: Pair, base: Vertex, order: Vertex, *, kinds: tuple[Kind, Kind]) -> tuple[Vertex, Array, Array]:
+    """The four vertices, the four faces, and a length of the order of the sizes."""
+    a, b, c = (jax.tree.map(lambda x, n=n: x[n], base) for n in range(3))
+    fourth = jax.tree.map(lambda x: x[3], order)
+    same = [(x == y[:3]) for x, y in zip(base.point, order.point, strict=True)]
+    kept = _all(same[0] & same[1] & same[2])
+    normal, _ = plane(a.point, b.point, c.point)
+    above, below = (_farthest(pair, d, kinds=kinds) for d in (normal, -normal))
+    scale = _length(b.point - a.point) + _length(c.point - a.point) + _length(above.point - below.point)
+    tiny = _TINY * jnp.finfo(scale.dtype).eps * scale
+    solid = kept & (jnp.abs((fourth.point - a.point).dot(normal)) > tiny)
+    apex = pick(solid, fourth, _farther(above, below, normal, a.point))
+    up = (apex.point - a.point).dot(normal) > 0
+    faces = [
+        jnp.where(up, _face(0, 2, 1), _face(0, 1, 2)),
+        jnp.where(up, _face(0, 1, 3), _face(1, 0, 3)),
+        jnp.where(up, _face(1, 2, 3), _face(2, 1, 3)),
+        jnp.where(up, _face(2, 0, 3), _face(0, 2, 3)),
+    ]
+    return stack_vertices([a, b, c, apex]), jnp.stack(faces).astype(jnp.int32), scale
+
+
+@stage
+def _face_planes(vertices: Vertex, faces: Array) -> tuple[Vec, Array]:
+    normal, dist = plane(*(_rows(vertices, k).point for k in _corners(faces)))
+    return normal, dist
+
+
+@stage
+def _farthest(pair: Pair, direction: Vec, *, kinds: tuple[Kind, Kind]) -> Vertex:
+    return farthest(kinds, pair, direction)
+
+
+@stage
+def by_weight(found: Nearest) -> tuple[Vertex, Array]:
+    """The corners of the simplex and their weights, those of positive weight first."""
+    some = found.weights > 0
+    rank = jnp.cumsum(some, axis=0, dtype=jnp.int32) - 1
+    rest = jnp.cumsum(~some, axis=0, dtype=jnp.int32) + rank[3]
+    place = jnp.where(some, rank, rest)
+    parts = [jax.tree.map(lambda x, n=n: x[n], (found.corners, found.weights)) for n in range(4)]
+    ordered = []
+    for n in range(4):
+        chosen = parts[3]
+        for k in range(3):
+            chosen = jax.tree.map(lambda x, y, here=place[k] == n: jnp.where(here, x, y), parts[k], chosen)
+        ordered.append(chosen)
+    return jax.tree.map(lambda *x: jnp.stack(x), *ordered)
+
+
+def _farther(along: Vertex, against: Vertex, direction: Vec, start: Vec) -> Vertex:
+    """Of the vertices along and against a direction the one farther from a point."""
+    ahead = (along.point - start).dot(direction) >= (start - against.point).dot(direction)
+    return pick(ahead, along, against)
+
+
+def _least_axis(v: Vec) -> Vec:
+    """The coordinate axis most across a vector."""
+    x, y, z = (jnp.abs(c) for c in v)
+    first = (x <= y) & (x <= z)
+    second = ~first & (y <= z)
+    one, zero = jnp.ones_like(x), jnp.zeros_like(x)
+    return Vec(
+        jnp.where(first, one, zero), jnp.where(second, one, zero), jnp.where(first | second, zero, one)
+    )
+
+
+def _round(
+    kinds: tuple[Kind, Kind], pair: Pair, gap: Array, rounding: Array, state: _State
+) -> _State:
+    """Expands the nearest face of each pair."""
+    lower, slot = _least(state.dist)
+    face, nx, ny, nz = (_row(x, slot) for x in (state.faces, *state.normal))
+    normal = Vec(nx, ny, nz)
+    new = farthest(kinds, pair, normal)
+    w = new.point
+    upper = normal.dot(w)
+    finished = (upper - lower <= gap) | (lower >= _LIMIT)
+    better = state.running & (upper < state.upper)
+    settled = state.running & finished & (upper <= state.upper + gap)
+    expand = state.running & ~finished
+
+    row = state.count + _FIRST_VERTICES
+    place = _places(state, slot, w, expand, rounding)
+    edges, count = _horizon(_listed(state.faces, place), face)
+    fan, fan_normal, fan_dist = _fan(state.vertices, edges, w, row)
+    top = _FIRST_FACES + 2 * state.count
+
+    def put(table: Array, values: Array, blank: float) -> Array:
+        for n in range(_REMOVED):
+            table = jnp.where(place == n, values[n], table)
+        extra = [_look_up(values, count + n, blank) for n in range(2)]
+        fresh = jnp.where(expand, jnp.stack(extra), blank).astype(table.dtype)
+        return lax.dynamic_update_slice_in_dim(table, fresh, top, 0)
+
+    return _State(
+        jax.tree.map(lambda b, x: lax.dynamic_update_slice_in_dim(b, x[None], row, 0), state.vertices, new),
+        put(state.faces, fan, _NONE),
+        Vec(*(put(t, x, 0) for t, x in zip(state.normal, fan_normal, strict=True))),
+        put(state.dist, fan_dist, _LIMIT),
+        expand,
+        jnp.where(better | settled, face, state.best),
+        jnp.where(better, upper, state.upper),
+        state.count + 1,
+    )
+
+
+@stage
+def _places(state: _State, slot: Array, w: Vec, expand: Array, rounding: Array) -> Array:
+    """The place of each face in the list of those to be replaced, -1: it stays; (rows, npair, W).
+
+    The nearest face is the first; the others see the new vertex. If they are too many only the first is replaced:
+    the surface stays closed around the origin, though not convex.
+    """
+    n = state.normal
+    nearest = jnp.arange(_ROWS).reshape(-1, *[1] * slot.ndim) == slot
+    seen = (n.x * w.x + n.y * w.y + n.z * w.z - state.dist > rounding) & ~nearest & (state.faces != _NONE)
+    rank = _ranks(seen, 8)
+    many = rank[-1] + seen[-1] > _REMOVED - 1
+    return jnp.where(expand, jnp.where(nearest, 0, jnp.where(seen & ~many, rank + 1, -1)), -1)
+
+
+@stage
+def _listed(faces: Array, place: Array) -> Array:
+    """The faces to be replaced, by place; `_NONE` beyond the last."""
+    return jnp.stack([_fold(jnp.maximum, jnp.where(place == n, faces, _NONE)) for n in range(_REMOVED)])
+
+
+@stage
+def _horizon(removed: Array, face: Array) -> tuple[Array, Array]:
+    """The edges between faces that are replaced and those that stay.
+
+    Returns:
+      start and end of each edge, eight bits each, (most edges, npair, W), `_NONE` beyond the last; the number of faces
+      that are replaced.
+    """
+    i, j, k = _corners(removed)
+    start, stop = jnp.concatenate([i, j, k]), jnp.concatenate([j, k, i])
+    valid = jnp.concatenate([removed != _NONE] * 3)
+    there, back = jnp.where(valid, start | (stop << 8), _NONE), stop | (start << 8)
+    inner = jnp.zeros_like(valid)
+    for n in range(3 * _REMOVED):
+        inner = inner | (back == there[n])
+    outer = valid & ~inner
+    rank = _ranks(outer, 3 * _REMOVED)
+    place = jnp.where(outer, rank, -1)
+    edges = jnp.stack([_most(jnp.where(place == n, there, _NONE)) for n in range(_EDGES)])
+    count = _total(removed != _NONE)
+    # a region that is no disk has more edges than there is room for: the nearest face alone is replaced
+    broken = rank[-1] + outer[-1] > count + 2
+    i, j, k = _corners(face)
+    alone = jnp.stack([i | (j << 8), j | (k << 8), k | (i << 8), *[jnp.full_like(i, _NONE)] * (_EDGES - 3)])
+    return jnp.where(broken, alone, edges), jnp.where(broken, 1, count)
+
+
+@stage
+def _fan(vertices: Vertex, edges: Array, w: Vec, row: Array) -> tuple[Array, Vec, Array]:
+    """The faces between edges and the new vertex, their normals and distances."""
+    some = edges != _NONE
+    start, stop = jnp.where(some, edges & 255, 0), jnp.where(some, (edges >> 8) & 255, 0)
+    a, b = (Vec(*(jnp.take_along_axis(c, n, axis=0) for c in vertices.point)) for n in (start, stop))
+    normal, dist = plane(a, b, w)
+    zero = jnp.zeros((), dist.dtype)
+    return (
+        jnp.where(some, _face(start, stop, row), _NONE),
+        Vec(*(jnp.where(some, c, zero) for c in normal)),
+        jnp.where(some, dist, _LIMIT),
+    )
+
+
+def _ranks(marked: Array, group: int) -> Array:
+    """How many of the earlier rows are marked; groups of rows are counted by themselves, then added up."""
+    x = marked.astype(jnp.int32)
+    x = x.reshape(-1, group, *x.shape[1:])
+    before = jnp.asarray(np.tri(group, k=-1, dtype=np.int32)).reshape(group, group, *[1] * (x.ndim - 2))
+    rank = jnp.zeros_like(x)
+    for n in range(group - 1):
+        rank = rank + before[:, n] * x[:, n : n + 1]
+    total = rank[:, -1] + x[:, -1]
+    starts = [jnp.zeros_like(total[0])]
+    for n in range(total.shape[0] - 1):
+        starts.append(starts[-1] + total[n])
+    return (rank + jnp.stack(starts)[:, None]).reshape(marked.shape)
+
+
+def _look_up(table: Array, row: Array, blank: float) -> Array:
+    """Row number `row` of a short table, `blank` beyond it."""
+    result = jnp.full(row.shape, blank, table.dtype)
+    for n in range(table.shape[0]):
+        result = jnp.where(row == n, table[n], result)
+    return result
+
+
+def _all(x: Array) -> Array:
+    return x[0] & x[1] & x[2]
+
+
+def _most(x: Array) -> Array:
+    result = x[0]
+    for n in range(1, x.shape[0]):
+        result = jnp.maximum(result, x[n])
+    return result
+
+
+def _total(marked: Array) -> Array:
+    result = marked[0].astype(jnp.int32)
+    for n in range(1, marked.shape[0]):
+        result = result + marked[n]
+    return result
+
+
+def _face(i: Array | int, j: Array | int, k: Array | int) -> Array:
+    return jnp.asarray(i | (j << 8) | (k << 16), jnp.int32)
+
+
+def _corners(face: Array) -> Array:
+    """Numbers of the corners of faces, on a new first axis."""
+    face = jnp.maximum(face, 0)
+    return jnp.stack([face & 255, (face >> 8) & 255, (face >> 16) & 255])
+
+
+def _least(dist: Array) -> tuple[Array, Array]:
+    """The least distance, and its row."""
+    least = _fold(jnp.minimum, dist)
+    rows = jnp.arange(_ROWS, dtype=jnp.int32).reshape(-1, *[1] * least.ndim)
+    return least, _fold(jnp.maximum, jnp.where(dist == least, rows, 0))
+
+
+def _fold(operation: Callable[[Array, Array], Array], x: Array) -> Array:
+    """Reduces the first axis, written out in two steps, which XLA for CPU vectorises."""
+    step = x.shape[0] // 8
+    parts = [x[n * step : (n + 1) * step] for n in range(8)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = operation(total, part)
+    result = total[0]
+    for n in range(1, step):
+        result = operation(result, total[n])
+    return result
+
+
+@stage
+def plane(a: Vec, b: Vec, c: Vec) -> tuple[Vec, Array]:
+    """Unit normal of a triangle, counter-clockwise from where it points, and its distance from the origin.
+
+    Without an area the normal is 0 and the distance `_LIMIT`.
+    """
+    u, v = b - a, c - a
+    normal = u.cross(v)
+    area = normal.dot(normal)
+    some = area > jnp.square(8 * jnp.finfo(area.dtype).eps) * u.dot(u) * v.dot(v)
+    inverse = jnp.where(some, 1.0 / jnp.sqrt(jnp.where(some, area, 1.0)), 0.0)
+    normal = normal * inverse
+    return normal, jnp.where(some, normal.dot(a), _LIMIT)
+
+
+def _length(v: Vec) -> Array:
+    square = v.dot(v)
+    some = square > 0
+    return jnp.where(some, jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
+
+
+def _row(table: Array, index: Array) -> Array:
+    return jnp.take_along_axis(table, index[None], axis=0)[0]
+
+
+def _rows(vertices: Vertex, index: Array) -> Vertex:
+    """Vertices by number, (n, npair, W)."""
+    return jax.tree.map(lambda x: jnp.take_along_axis(x, index, axis=0), vertices)
