@@ -12,9 +12,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.convex.solid import Kind, Solid, support
+from jaxsim.collision.convex.settle import settled
+from jaxsim.collision.convex.solid import Kind, Solid, corner_number, support
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Frame, Vec
+from jaxsim.math.stage import stage
 
 __all__ = ["Pair", "Vertex", "farthest", "pair_of", "pick", "stack_vertices"]
 
@@ -59,9 +61,23 @@ def pair_of(first: Solid, second: Solid, shape1: Shape, shape2: Shape) -> Pair:
 
 def farthest(kinds: tuple[Kind, Kind], pair: Pair, direction: Vec) -> Vertex:
     """The vertex of the difference that is farthest in a direction."""
-    a, code1 = support(kinds[0], pair.first, direction)
-    b, code2 = support(kinds[1], pair.second, -pair.turn.to_local(direction))
-    return Vertex(a - pair.offset - pair.turn.to_world(b), code1, code2)
+    code1, code2 = settled(_corner_numbers(pair, direction, kinds=kinds))
+    return Vertex(_point(pair, direction, code1, code2, kinds=kinds), code1, code2)
+
+
+@stage
+def _corner_numbers(pair: Pair, direction: Vec, *, kinds: tuple[Kind, Kind]) -> tuple[Array, Array]:
+    return (
+        corner_number(kinds[0], pair.first, direction),
+        corner_number(kinds[1], pair.second, -pair.turn.to_local(direction)),
+    )
+
+
+@stage
+def _point(pair: Pair, direction: Vec, code1: Array, code2: Array, *, kinds: tuple[Kind, Kind]) -> Vec:
+    a = support(kinds[0], pair.first, direction, code1)
+    b = support(kinds[1], pair.second, -pair.turn.to_local(direction), code2)
+    return a - pair.offset - pair.turn.to_world(b)
 
 
 def pick(condition: Array, one: Vertex, other: Vertex) -> Vertex:

@@ -15,6 +15,7 @@ from jaxsim.collision.convex.difference import Pair
 from jaxsim.collision.convex.gjk import nearest
 from jaxsim.collision.convex.polytope import by_weight, penetration
 from jaxsim.collision.convex.solid import Kind
+from jaxsim.collision.points import Search
 from jaxsim.collision.vec import Vec
 
 __all__ = ["Features", "find_features"]
@@ -39,7 +40,7 @@ class Features(NamedTuple):
 
 
 def find_features(
-    kinds: tuple[Kind, Kind], pair: Pair, reach: Array, active: Array, iterations: Array, tolerance: Array
+    kinds: tuple[Kind, Kind], pair: Pair, reach: Array, active: Array, search: Search
 ) -> Features:
     """Searches for the shortest vector between the cores, or out of their overlap.
 
@@ -48,10 +49,9 @@ def find_features(
       pair: the cores.
       reach: distance of the cores above which nothing is asked, m, (npair, W).
       active: pairs that are asked at all, (npair, W).
-      iterations: most rounds of each search, scalar.
-      tolerance: error of smooth distances, m; scalar.
+      search: options.
     """
-    found = nearest(kinds, pair, reach, active, iterations, tolerance)
+    found = nearest(kinds, pair, reach, active, search)
     some = found.square > 0
     inverse = jnp.where(some, -1.0 / jnp.sqrt(jnp.where(some, found.square, 1.0)), 0.0)
     corners, weights = by_weight(found)
@@ -60,7 +60,7 @@ def find_features(
     apart = Features(found.point * inverse, code1, code2, weights[:3], found.far | ~active)
 
     def deep() -> Features:
-        depth = penetration(kinds, pair, found, iterations, tolerance)
+        depth = penetration(kinds, pair, found, search)
         return Features(
             depth.normal.where(found.meet, apart.normal),
             jnp.where(found.meet, depth.corners.code1, apart.code1),

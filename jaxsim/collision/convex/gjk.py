@@ -14,9 +14,12 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.collision.convex.difference import Pair, Vertex, farthest, pick, stack_vertices
-from jaxsim.collision.convex.simplex import closest_to_origin
+from jaxsim.collision.convex.settle import settled
+from jaxsim.collision.convex.simplex import Closest, closest_to_origin
 from jaxsim.collision.convex.solid import Kind
+from jaxsim.collision.points import Search
 from jaxsim.collision.vec import Vec
+from jaxsim.math.stage import stage
 
 __all__ = ["Nearest", "nearest"]
 
@@ -41,15 +44,17 @@ class Nearest(NamedTuple):
     meet: Array
 
 
+_RESTS, _MOVES, _MEETS, _FAR = range(4)
+"""What becomes of a pair: its nearest point stays, moves, the cores meet, they are out of reach."""
+
+
 class _State(NamedTuple):
     found: Nearest
     running: Array
     count: Array
 
 
-def nearest(
-    kinds: tuple[Kind, Kind], pair: Pair, reach: Array, active: Array, iterations: Array, tolerance: Array
-) -> Nearest:
+def nearest(kinds: tuple[Kind, Kind], pair: Pair, reach: Array, active: Array, search: Search) -> Nearest:
     """The point of the difference nearest to the origin.
 
     Args:
@@ -57,8 +62,7 @@ def nearest(
       pair: the cores.
       reach: distance of the cores above which nothing is asked, m, (npair, W).
       active: pairs that are asked at all, (npair, W).
-      iterations: most rounds, scalar.
-      tolerance: distance below which cores touch, and error of smooth distances, m; scalar.
+      search: most rounds; the tolerance is the distance below which cores touch, and the error of smooth distances.
     """
     offset = Vec(*(c + jnp.zeros_like(reach) for c in pair.offset))
     first = farthest(kinds, pair, offset)
@@ -69,46 +73,56 @@ def nearest(
     found = Nearest(stack_vertices([first] * 4), weights, point, point.dot(point), none, none)
     state = _State(found, active, jnp.zeros((), jnp.int32))
 
-    def going(s: _State) -> Array:
-        return jnp.any(s.running) & (s.count < iterations)
+    return lax.while_loop(
+        lambda s: jnp.any(s.running), lambda s: _round(kinds, pair, reach, search, s), state
+    ).found
 
-    return lax.while_loop(going, lambda s: _round(kinds, pair, reach, tolerance, s), state).found
 
-
-def _round(
-    kinds: tuple[Kind, Kind], pair: Pair, reach: Array, tolerance: Array, state: _State
-) -> _State:
+def _round(kinds: tuple[Kind, Kind], pair: Pair, reach: Array, search: Search, state: _State) -> _State:
     """Puts one vertex into the simplex of each pair."""
     old = state.found
-    x, square = old.point, old.square
-    eps = jnp.finfo(square.dtype).eps
-    new = farthest(kinds, pair, -x)
-    along = x.dot(new.point)
-    # the gap between the bounds, |x| (|x| - distance); below rounding it cannot shrink
-    close = square - along <= jnp.maximum(0.5 * tolerance * tolerance, 8 * eps * square)
-    far = (along > 0) & (along * along > reach * reach * square)
-    touch = square <= tolerance * tolerance
-
+    new = farthest(kinds, pair, -old.point)
     corners = pick(_first_free(old.weights), new, old.corners)
-    p = corners.point
-    closest = closest_to_origin(p)
+    closest = closest_to_origin(corners.point)
+    verdict = settled(_verdict(state, new.point, closest, reach, search))
+    found = _moved(old, corners, closest, verdict)
+    count = state.count + 1
+    return _State(found, (verdict == _MOVES) & (count < search.iterations), count)
+
+
+@stage
+def _verdict(state: _State, w: Vec, closest: Closest, reach: Array, search: Search) -> Array:
+    """What becomes of each pair: one of the numbers above, (npair, W)."""
+    x, square = state.found.point, state.found.square
+    eps = jnp.finfo(square.dtype).eps
+    along = x.dot(w)
+    error = search.tolerance * search.tolerance
+    # the gap between the bounds, |x| (|x| - distance); below rounding it cannot shrink
+    close = square - along <= jnp.maximum(0.5 * error, 8 * eps * square)
+    far = (along > 0) & (along * along > reach * reach * square)
     stalled = closest.square >= square * (1 - 4 * eps)
-    inside = closest.inside & ~close
-    stop = close | far | touch | (stalled & ~inside)
-    move = state.running & ~stop
-    weights = jnp.where(move & ~inside, closest.weights, old.weights)
-    place = Vec(*(_weighted(closest.weights, c) for c in p))
-    found = Nearest(
-        pick(move, corners, old.corners),
-        weights,
-        place.where(move & ~inside, x),
-        jnp.where(move & ~inside, closest.square, square),
-        old.far | (state.running & far & ~touch),
-        old.meet | (state.running & (touch | (inside & ~stop))),
+    rest = jnp.where(closest.inside, _MEETS, jnp.where(stalled, _RESTS, _MOVES))
+    verdict = jnp.where(square <= error, _MEETS, jnp.where(far, _FAR, jnp.where(close, _RESTS, rest)))
+    return jnp.where(state.running, verdict, _RESTS)
+
+
+@stage
+def _moved(old: Nearest, corners: Vertex, closest: Closest, verdict: Array) -> Nearest:
+    move, meet = verdict == _MOVES, verdict == _MEETS
+    # where the origin is inside all four corners are kept, but the point is that of the last round
+    kept = move | (meet & closest.inside)
+    point = Vec(*(_weighted(closest.weights, c) for c in corners.point))
+    return Nearest(
+        pick(kept, corners, old.corners),
+        jnp.where(move, closest.weights, old.weights),
+        point.where(move, old.point),
+        jnp.where(move, closest.square, old.square),
+        old.far | (verdict == _FAR),
+        old.meet | meet,
     )
-    return _State(found, move & ~inside, state.count + 1)
 
 
+@stage
 def _first_free(weights: Array) -> Array:
     """Marks the first corner of weight 0, (4, npair, W)."""
     free = weights <= 0

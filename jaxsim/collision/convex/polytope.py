@@ -24,7 +24,9 @@ from jax import Array, lax
 
 from jaxsim.collision.convex.difference import Pair, Vertex, farthest, pick, stack_vertices
 from jaxsim.collision.convex.gjk import Nearest
+from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import Kind
+from jaxsim.collision.points import Search
 from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import stage
 
@@ -41,8 +43,6 @@ _REMOVED = 8
 _EDGES = _REMOVED + 2
 """Most edges of the region of so many faces."""
 _NONE = -1
-_TINY = 64
-"""Rounding errors of which a length or a height counts as nothing."""
 _LIMIT = 1e30
 """Distance of a face that is never taken, m."""
 
@@ -72,27 +72,24 @@ class _State(NamedTuple):
     count: Array
 
 
-def penetration(
-    kinds: tuple[Kind, Kind], pair: Pair, found: Nearest, iterations: Array, tolerance: Array
-) -> Depth:
+def penetration(kinds: tuple[Kind, Kind], pair: Pair, found: Nearest, search: Search) -> Depth:
     """The nearest face of the difference, for pairs whose cores meet; anything finite for the others.
 
     Args:
       kinds: what the two cores are the sums of.
       pair: the cores.
       found: where the search of the distance ended; the origin is in its simplex.
-      iterations: most rounds, scalar.
-      tolerance: error of the depth of smooth cores, m; scalar.
+      search: most rounds, and the error of the depth of curved cores.
     """
     first, scale = _first_polytope(kinds, pair, found)
     rounding = 16 * jnp.finfo(scale.dtype).eps * scale
     smooth = kinds[0].smooth or kinds[1].smooth
-    gap = jnp.maximum(tolerance, rounding) if smooth else rounding
+    gap = jnp.maximum(search.tolerance, rounding) if smooth else rounding
 
-    def going(s: _State) -> Array:
-        return jnp.any(s.running) & (s.count < jnp.minimum(iterations, ROUNDS))
-
-    end = lax.while_loop(going, lambda s: _round(kinds, pair, gap, rounding, s), first)
+    most = jnp.minimum(search.iterations, ROUNDS)
+    end = lax.while_loop(
+        lambda s: jnp.any(s.running), lambda s: _round(kinds, pair, gap, rounding, most, s), first
+    )
     corners = _rows(end.vertices, _corners(end.best))
     a, b, c = (Vec(*(x[n] for x in corners.point)) for n in range(3))
     normal, _ = plane(a, b, c)
@@ -109,8 +106,8 @@ def _first_polytope(kinds: tuple[Kind, Kind], pair: Pair, found: Nearest) -> tup
     A simplex of few corners, or a flat one, is completed by farthest vertices.
     """
     order, _ = by_weight(found)
-    base = _base(pair, order, kinds=kinds)
-    vertices, faces, scale = _apex(pair, base, order, kinds=kinds)
+    base = _base(kinds, pair, order)
+    vertices, faces, scale = _apex(kinds, pair, base, order)
     normal, dist = _face_planes(vertices, faces)
 
     def padded(x: Array, rows: int, value: float = 0) -> Array:
@@ -129,59 +126,88 @@ def _first_polytope(kinds: tuple[Kind, Kind], pair: Pair, found: Nearest) -> tup
     return state, scale
 
 
-@stage
-def _base(pair: Pair, order: Vertex, *, kinds: tuple[Kind, Kind]) -> Vertex:
+def _base(kinds: tuple[Kind, Kind], pair: Pair, order: Vertex) -> Vertex:
     """The triangle: the first three corners, or farthest vertices in place of those that coincide or lie in line."""
-    tiny = _TINY * jnp.finfo(order.point.x.dtype).eps
     a, b, c = (jax.tree.map(lambda x, n=n: x[n], order) for n in range(3))
-    one, zero = jnp.ones_like(a.point.x), jnp.zeros_like(a.point.x)
-    extent = sum((jnp.abs(x) for v in (a, b, c) for x in v.point), start=zero)
-    lone = _length(b.point - a.point) <= tiny * extent
-    edge = Vec(one, zero, zero).where(lone, b.point - a.point)
-    along, against = (_farthest(pair, d, kinds=kinds) for d in (edge, -edge))
-    b = pick(lone, _farther(along, against, edge, a.point), b)
-
-    edge = b.point - a.point
-    scale = _length(edge)
-    thin = _length(edge.cross(c.point - a.point)) <= tiny * scale * (extent + scale)
-    across = edge.cross(_least_axis(edge))
-    along, against = (_farthest(pair, d, kinds=kinds) for d in (across, -across))
-    c = pick(thin, _farther(along, against, across, a.point), c)
+    lone, edge = settled(_alone(a.point, b.point))
+    b = pick(lone, _beyond(kinds, pair, edge, a.point), b)
+    thin, across = settled(_in_line(a.point, b.point, c.point))
+    c = pick(thin, _beyond(kinds, pair, across, a.point), c)
     return stack_vertices([a, b, c])
 
 
 @stage
-def _apex(pair: Pair, base: Vertex, order: Vertex, *, kinds: tuple[Kind, Kind]) -> tuple[Vertex, Array, Array]:
+def _alone(a: Vec, b: Vec) -> tuple[Array, Vec]:
+    """Whether two points coincide, and the vector between them, or any."""
+    extent = sum((jnp.abs(x) for v in (a, b) for x in v), start=jnp.zeros_like(a.x))
+    edge = b - a
+    one, zero = jnp.ones_like(extent), jnp.zeros_like(extent)
+    lone = _length(edge) <= _tiny(extent)
+    return lone, Vec(one, zero, zero).where(lone, edge)
+
+
+@stage
+def _in_line(a: Vec, b: Vec, c: Vec) -> tuple[Array, Vec]:
+    """Whether three points are in line, and a vector across the line through the first two."""
+    edge = b - a
+    scale = _length(edge)
+    extent = sum((jnp.abs(x) for x in c), start=scale)
+    thin = _length(edge.cross(c - a)) <= _tiny(scale * extent)
+    return thin, edge.cross(_least_axis(edge))
+
+
+def _beyond(kinds: tuple[Kind, Kind], pair: Pair, direction: Vec, start: Vec) -> Vertex:
+    """Of the vertices along and against a direction the one farther from a point."""
+    along, against = farthest(kinds, pair, direction), farthest(kinds, pair, -direction)
+    return pick(settled(_ahead(along.point, against.point, direction, start)), along, against)
+
+
+@stage
+def _ahead(along: Vec, against: Vec, direction: Vec, start: Vec) -> Array:
+    return (along - start).dot(direction) >= (start - against).dot(direction)
+
+
+def _apex(kinds: tuple[Kind, Kind], pair: Pair, base: Vertex, order: Vertex) -> tuple[Vertex, Array, Array]:
     """The four vertices, the four faces, and a length of the order of the sizes."""
-    a, b, c = (jax.tree.map(lambda x, n=n: x[n], base) for n in range(3))
+    points = [Vec(*(x[n] for x in base.point)) for n in range(3)]
+    normal, _ = plane(*points)
+    beyond = _beyond(kinds, pair, normal, points[0])
     fourth = jax.tree.map(lambda x: x[3], order)
+    scale = (
+        _length(points[1] - points[0]) + _length(points[2] - points[0]) + _length(beyond.point - points[0])
+    )
     same = [(x == y[:3]) for x, y in zip(base.point, order.point, strict=True)]
     kept = _all(same[0] & same[1] & same[2])
-    normal, _ = plane(a.point, b.point, c.point)
-    above, below = (_farthest(pair, d, kinds=kinds) for d in (normal, -normal))
-    scale = _length(b.point - a.point) + _length(c.point - a.point) + _length(above.point - below.point)
-    tiny = _TINY * jnp.finfo(scale.dtype).eps * scale
-    solid = kept & (jnp.abs((fourth.point - a.point).dot(normal)) > tiny)
-    apex = pick(solid, fourth, _farther(above, below, normal, a.point))
-    up = (apex.point - a.point).dot(normal) > 0
+    apex = pick(settled(_high(points[0], fourth.point, normal, scale)) & kept, fourth, beyond)
+    up = settled(_above(points[0], apex.point, normal))
     faces = [
         jnp.where(up, _face(0, 2, 1), _face(0, 1, 2)),
         jnp.where(up, _face(0, 1, 3), _face(1, 0, 3)),
         jnp.where(up, _face(1, 2, 3), _face(2, 1, 3)),
         jnp.where(up, _face(2, 0, 3), _face(0, 2, 3)),
     ]
-    return stack_vertices([a, b, c, apex]), jnp.stack(faces).astype(jnp.int32), scale
+    vertices = jax.tree.map(lambda x, y: jnp.concatenate([x, y[None]]), base, apex)
+    return vertices, jnp.stack(faces).astype(jnp.int32), scale
+
+
+@stage
+def _high(a: Vec, p: Vec, normal: Vec, scale: Array) -> Array:
+    return jnp.abs((p - a).dot(normal)) > _tiny(scale)
+
+
+@stage
+def _above(a: Vec, p: Vec, normal: Vec) -> Array:
+    return (p - a).dot(normal) > 0
+
+
+def _tiny(scale: Array) -> Array:
+    return 64 * jnp.finfo(scale.dtype).eps * scale
 
 
 @stage
 def _face_planes(vertices: Vertex, faces: Array) -> tuple[Vec, Array]:
     normal, dist = plane(*(_rows(vertices, k).point for k in _corners(faces)))
     return normal, dist
-
-
-@stage
-def _farthest(pair: Pair, direction: Vec, *, kinds: tuple[Kind, Kind]) -> Vertex:
-    return farthest(kinds, pair, direction)
 
 
 @stage
@@ -201,12 +227,6 @@ def by_weight(found: Nearest) -> tuple[Vertex, Array]:
     return jax.tree.map(lambda *x: jnp.stack(x), *ordered)
 
 
-def _farther(along: Vertex, against: Vertex, direction: Vec, start: Vec) -> Vertex:
-    """Of the vertices along and against a direction the one farther from a point."""
-    ahead = (along.point - start).dot(direction) >= (start - against.point).dot(direction)
-    return pick(ahead, along, against)
-
-
 def _least_axis(v: Vec) -> Vec:
     """The coordinate axis most across a vector."""
     x, y, z = (jnp.abs(c) for c in v)
@@ -219,24 +239,21 @@ def _least_axis(v: Vec) -> Vec:
 
 
 def _round(
-    kinds: tuple[Kind, Kind], pair: Pair, gap: Array, rounding: Array, state: _State
+    kinds: tuple[Kind, Kind], pair: Pair, gap: Array, rounding: Array, most: Array, state: _State
 ) -> _State:
     """Expands the nearest face of each pair."""
     lower, slot = _least(state.dist)
     face, nx, ny, nz = (_row(x, slot) for x in (state.faces, *state.normal))
     normal = Vec(nx, ny, nz)
     new = farthest(kinds, pair, normal)
-    w = new.point
-    upper = normal.dot(w)
-    finished = (upper - lower <= gap) | (lower >= _LIMIT)
-    better = state.running & (upper < state.upper)
-    settled = state.running & finished & (upper <= state.upper + gap)
-    expand = state.running & ~finished
+    upper = _upper(normal, new.point)
+    verdict = settled(_verdict(state, lower, upper, gap))
+    expand, better = verdict >= _GROWS, verdict % 2 == 1
 
     row = state.count + _FIRST_VERTICES
-    place = _places(state, slot, w, expand, rounding)
+    place = _places(settled(_seeing(state, new.point, rounding)), state.faces, slot, expand)
     edges, count = _horizon(_listed(state.faces, place), face)
-    fan, fan_normal, fan_dist = _fan(state.vertices, edges, w, row)
+    fan, fan_normal, fan_dist = _fan(state.vertices, edges, new.point, row)
     top = _FIRST_FACES + 2 * state.count
 
     def put(table: Array, values: Array, blank: float) -> Array:
@@ -251,23 +268,47 @@ def _round(
         put(state.faces, fan, _NONE),
         Vec(*(put(t, x, 0) for t, x in zip(state.normal, fan_normal, strict=True))),
         put(state.dist, fan_dist, _LIMIT),
-        expand,
-        jnp.where(better | settled, face, state.best),
-        jnp.where(better, upper, state.upper),
+        expand & (state.count + 1 < most),
+        jnp.where(better, face, state.best),
+        jnp.where(better, jnp.minimum(upper, state.upper), state.upper),
         state.count + 1,
     )
 
 
 @stage
-def _places(state: _State, slot: Array, w: Vec, expand: Array, rounding: Array) -> Array:
+def _upper(normal: Vec, w: Vec) -> Array:
+    return normal.dot(w)
+
+
+_GROWS = 2
+"""Verdict of a round, to which 1 is added where the face is the best yet."""
+
+
+@stage
+def _verdict(state: _State, lower: Array, upper: Array, gap: Array) -> Array:
+    finished = (upper - lower <= gap) | (lower >= _LIMIT)
+    # of faces equally good the last, whose vertices are the nearest
+    better = (upper < state.upper) | (finished & (upper <= state.upper + gap))
+    verdict = jnp.where(finished, 0, _GROWS) + better
+    return jnp.where(state.running, verdict, 0)
+
+
+@stage
+def _seeing(state: _State, w: Vec, rounding: Array) -> Array:
+    """Which faces see a vertex."""
+    n = state.normal
+    return n.x * w.x + n.y * w.y + n.z * w.z - state.dist > rounding
+
+
+@stage
+def _places(seen: Array, faces: Array, slot: Array, expand: Array) -> Array:
     """The place of each face in the list of those to be replaced, -1: it stays; (rows, npair, W).
 
     The nearest face is the first; the others see the new vertex. If they are too many only the first is replaced:
     the surface stays closed around the origin, though not convex.
     """
-    n = state.normal
     nearest = jnp.arange(_ROWS).reshape(-1, *[1] * slot.ndim) == slot
-    seen = (n.x * w.x + n.y * w.y + n.z * w.z - state.dist > rounding) & ~nearest & (state.faces != _NONE)
+    seen = seen & ~nearest & (faces != _NONE)
     rank = _ranks(seen, 8)
     many = rank[-1] + seen[-1] > _REMOVED - 1
     return jnp.where(expand, jnp.where(nearest, 0, jnp.where(seen & ~many, rank + 1, -1)), -1)

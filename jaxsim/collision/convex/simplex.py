@@ -14,7 +14,9 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.vec import Vec
+from jaxsim.math.stage import stage
 
 __all__ = ["Closest", "closest_to_origin"]
 
@@ -41,26 +43,47 @@ class Closest(NamedTuple):
 def closest_to_origin(points: Vec) -> Closest:
     """The nearest point of the tetrahedra with corners `points`, components (4, npair, W)."""
     t, edge_square = _edges(points)
-    u, v, w, square, inside = _triangles(points)
-    edge, edge_square = _first_least(edge_square)
-    face, face_square = _first_least(square)
-    on_edge = edge_square <= face_square
+    shares, face_square, volume = _triangles(points)
+    chosen = settled(_choice(edge_square, face_square, volume))
+    return Closest(_weights(t, shares, chosen), *_picked(edge_square, face_square, chosen))
 
+
+class _Choice(NamedTuple):
+    """Which edge and which triangle are nearest, whether the edge is nearer, whether the origin is inside."""
+
+    edge: Array
+    face: Array
+    on_edge: Array
+    inside: Array
+
+
+@stage
+def _choice(edge_square: Array, face_square: Array, volume: Array) -> _Choice:
+    edge, edge_least = _first_least(edge_square)
+    face, face_least = _first_least(face_square)
+    inside = volume * (volume[0] + volume[1] + volume[2] + volume[3]) > 0
+    return _Choice(edge, face, edge_least <= face_least, inside[0] & inside[1] & inside[2] & inside[3])
+
+
+@stage
+def _weights(t: Array, shares: tuple[Array, Array, Array], chosen: _Choice) -> Array:
+    edge, face = chosen.edge, chosen.face
     number = jnp.arange(4).reshape(4, *[1] * edge.ndim)
     start, stop = _look_up(_STARTS, edge), _look_up(_STOPS, edge)
     along = _look_up(t, edge)
     by_edge = jnp.where(number == start, 1 - along, jnp.where(number == stop, along, 0))
     i, j = (_look_up([c[k] for c in _TRIANGLES], face) for k in range(2))
-    shares = (_look_up(x, face) for x in (u, v, w))
-    by_face = jnp.where(number == face, 0, _three(number, i, j, *shares))
-    weights = jnp.where(on_edge, by_edge, by_face)
-    return Closest(weights, jnp.where(on_edge, edge_square, face_square), inside)
+    u, v, w = (_look_up(x, face) for x in shares)
+    by_face = jnp.where(number == i, u, jnp.where(number == j, v, jnp.where(number == face, 0, w)))
+    return jnp.where(chosen.on_edge, by_edge, by_face)
 
 
-def _three(number: Array, i: Array, j: Array, u: Array, v: Array, w: Array) -> Array:
-    return jnp.where(number == i, u, jnp.where(number == j, v, w))
+def _picked(edge_square: Array, face_square: Array, chosen: _Choice) -> tuple[Array, Array]:
+    edge, face = _look_up(edge_square, chosen.edge), _look_up(face_square, chosen.face)
+    return jnp.where(chosen.on_edge, edge, face), chosen.inside
 
 
+@stage
 def _edges(p: Vec) -> tuple[Array, Array]:
     """Where on each edge the origin projects, in [0, 1], and the squared distance of that point."""
 
@@ -79,9 +102,13 @@ def _edges(p: Vec) -> tuple[Array, Array]:
     return t, near.dot(near)
 
 
-def _triangles(p: Vec) -> tuple[Array, Array, Array, Array, Array]:
-    """Barycentric coordinates of the origin's projection on each triangle, its squared distance (inf unless it is in
-    the triangle), and whether the origin is inside the tetrahedron.
+@stage
+def _triangles(p: Vec) -> tuple[tuple[Array, Array, Array], Array, Array]:
+    """How the origin projects on each triangle.
+
+    Returns:
+      barycentric coordinates; squared distance, inf unless the projection is in the triangle; signed volumes of the
+      tetrahedra that the origin makes with the triangles.
     """
     a, b, c = (Vec(*(jnp.stack([x[t[k]] for t in _TRIANGLES]) for x in p)) for k in range(3))
     ab, ac = b - a, c - a
@@ -96,12 +123,8 @@ def _triangles(p: Vec) -> tuple[Array, Array, Array, Array, Array]:
     height = a.dot(normal)
     square = jnp.where(~flat & (u > 0) & (v > 0) & (w > 0), height * height * inverse, jnp.inf)
 
-    # signed volumes of the tetrahedra that the origin makes with the triangles
     sign = jnp.asarray([1.0, -1.0, 1.0, -1.0], area.dtype).reshape(4, *[1] * (area.ndim - 1))
-    volume = height * sign
-    total = volume[0] + volume[1] + volume[2] + volume[3]
-    inside = volume * total > 0
-    return u, v, w, square, inside[0] & inside[1] & inside[2] & inside[3]
+    return (u, v, w), square, height * sign
 
 
 def _first_least(x: Array) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
 
-__all__ = ["KINDS", "Kind", "Solid", "box_corner", "radius_of", "solid_of", "support"]
+__all__ = ["KINDS", "Kind", "Solid", "box_corner", "corner_number", "radius_of", "solid_of", "support"]
 
 _Parts = tuple[int | None, int | None, int | None]
 
@@ -79,31 +79,33 @@ def radius_of(kind: Kind, size: Vec) -> Array:
     return jnp.zeros_like(size.x) if kind.ball is None else size[kind.ball]
 
 
-def support(kind: Kind, solid: Solid, direction: Vec) -> tuple[Vec, Array]:
+def corner_number(kind: Kind, solid: Solid, direction: Vec) -> Array:
+    """The number of the corner of a core's box or hull that is farthest in a direction (as in `box_corner`).
+
+    It must be computed once, and the point from it: where corners tie, rounding errors decide, and those differ between
+    two kernels that XLA makes of one expression.
+    """
+    if kind.box is None:
+        return jnp.zeros(direction.x.shape, jnp.int32)
+    bits = [(c >= 0).astype(jnp.int32) << i for i, c in enumerate(direction) if kind.box[i] is not None]
+    return sum(bits[1:], start=bits[0])
+
+
+def support(kind: Kind, solid: Solid, direction: Vec, corner: Array) -> Vec:
     """The point of a core that is farthest in a direction, in the geom's frame.
 
     Args:
       kind: what the geom is the sum of.
       solid: its numbers.
       direction: direction in the geom's frame, of any length; zero gives some point of the core.
-
-    Returns:
-      the point, and the number of the corner of its box or hull (as in `box_corner`).
+      corner: its number, see `corner_number`.
     """
     point = Vec(*(jnp.zeros_like(direction.x) for _ in range(3)))
-    code = jnp.zeros(direction.x.shape, jnp.int32)
     if kind.round is not None:
         point = round_support(kind.round, solid.size, direction)
     if kind.box is not None:
-        # where a coordinate vanishes both signs are right, but not one for the number and one for the point: XLA may
-        # compute the direction for each by itself, with other rounding errors, and those must not matter
-        slack = sum(map(jnp.abs, direction[1:]), start=jnp.abs(direction.x))
-        slack = 64 * jnp.finfo(slack.dtype).eps * slack
-        signs = [c >= -slack for c in direction]
-        bits = [s.astype(jnp.int32) << i for i, s in enumerate(signs) if kind.box[i] is not None]
-        code = sum(bits[1:], start=bits[0])
-        point = point + _corner(kind.box, solid.size, signs)
-    return point, code
+        point = point + box_corner(kind, solid.size, corner)
+    return point
 
 
 def round_support(parts: _Parts, size: Vec, direction: Vec) -> Vec:
@@ -121,17 +123,13 @@ def round_support(parts: _Parts, size: Vec, direction: Vec) -> Vec:
     )
 
 
-def box_corner(kind: Kind, size: Vec, code: Array) -> Vec:
+def box_corner(kind: Kind, size: Vec, corner: Array) -> Vec:
     """Corner of the box by number: bit i is set where coordinate i is positive."""
     assert kind.box is not None
-    return _corner(kind.box, size, [(code >> i) & 1 > 0 for i in range(3)])
-
-
-def _corner(parts: _Parts, size: Vec, positive: list[Array]) -> Vec:
-    zero = jnp.zeros(positive[0].shape, size.x.dtype)
+    zero = jnp.zeros(corner.shape, size.x.dtype)
     return Vec(
         *(
-            zero if k is None else jnp.where(up, size[k], -size[k])
-            for k, up in zip(parts, positive, strict=True)
+            zero if k is None else jnp.where((corner >> i) & 1 > 0, size[k], -size[k])
+            for i, k in enumerate(kind.box)
         )
     )
