@@ -108,8 +108,8 @@ def _verdict(state: _State, w: Vec, closest: Closest, reach: Array, search: Sear
 
 @stage
 def _moved(old: Nearest, corners: Vertex, closest: Closest, verdict: Array) -> Nearest:
+    """The next simplex: `corners` with their weights where x moves, all of them where the origin is inside."""
     move, meet = verdict == _MOVES, verdict == _MEETS
-    # where the origin is inside all four corners are kept, but the point is that of the last round
     kept = move | (meet & closest.inside)
     point = Vec(*(_weighted(closest.weights, c) for c in corners.point))
     return Nearest(

@@ -140,6 +140,7 @@ def _next(
 def _evaluate(
     shape1: Shape, shape2: Shape, f: Features, base: Vec, choice: _Choice, *, kinds: tuple[Kind, Kind]
 ) -> Witness:
+    """The last Newton step and what follows from its normal; the part that is differentiated."""
     side1, side2 = _sides(kinds, shape1, shape2, f, base, choice)
     normal = _newton(kinds, shape1, shape2, side1, side2, base, choice, _FAR)
     first = side1.centre + curved_point(kinds[0], shape1, normal, side1.flat, side1.fixed)
