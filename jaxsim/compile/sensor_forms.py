@@ -166,7 +166,11 @@ def _contacts(names: Names, sensor: CompiledSensor) -> None:
 
 def _taxels(names: Names, sensor: CompiledSensor) -> None:
     mesh = sensor.measure("mesh", sensor.find(names, "mesh", "mesh"))
-    sensor.refer("geom", sensor.find(names, "geom", "geom"))
+    geom = sensor.refer("geom", sensor.find(names, "geom", "geom"))
+    if all(other.visual for other in geom.body.geoms):
+        raise sensor.element.error(
+            "no geom of its body can collide: there is nothing to feel", attribute="geom"
+        )
     sensor.dim = 3 * mesh.nvert
 
 

@@ -21,7 +21,14 @@ from jaxsim.pipeline.inertia import root_offset
 from jaxsim.pipeline.tendon import tendon_forces_to_dofs
 from jaxsim.structure.trees import tree
 
-__all__ = ["damping_slope", "passive", "polynomial", "spring_stretch", "tendon_damping_slope"]
+__all__ = [
+    "damping_slope",
+    "damps_tendons",
+    "passive",
+    "polynomial",
+    "spring_stretch",
+    "tendon_damping_slope",
+]
 
 
 def polynomial(linear: Array, poly: Array, x: Array) -> Array:
@@ -140,7 +147,7 @@ def tendon_stretch(model: Model, data: Data) -> Array:
 
 
 def _tendon_springs(model: Model, data: Data) -> Any:
-    if not model.ntendon:
+    if not (model.has("tendon_stiffness") or model.has("tendon_stiffnesspoly")):
         return 0
     x = tendon_stretch(model, data)
     return tendon_forces_to_dofs(
@@ -149,11 +156,17 @@ def _tendon_springs(model: Model, data: Data) -> Any:
 
 
 def _tendon_dampers(model: Model, data: Data) -> Any:
-    if not model.ntendon:
+    if not damps_tendons(model):
         return 0
     linear, poly = tendon_damping_coefficients(model)
     v = data.ten_velocity
     return tendon_forces_to_dofs(model, data, -v * polynomial(linear, poly, jnp.abs(v)))
+
+
+def damps_tendons(model: Model) -> bool:
+    """Whether a tendon, or an actuator on one, may have damping."""
+    names = ("tendon_damping", "tendon_dampingpoly", "actuator_damping", "actuator_dampingpoly")
+    return model.ntendon > 0 and any(model.has(name) for name in names)
 
 
 def tendon_damping_coefficients(model: Model) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ from jaxsim.enums import BiasType, DisableBit, GainType
 from jaxsim.math.axis import add_rows, take
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import force_slope
-from jaxsim.pipeline.passive import damping_slope, tendon_damping_slope
+from jaxsim.pipeline.passive import damping_slope, damps_tendons, tendon_damping_slope
 from jaxsim.pipeline.tendon import tendon_products
 from jaxsim.pytree import Static
 from jaxsim.structure.sparsity import places_of, tree_structure
@@ -36,7 +36,7 @@ def _dampers(model: Model, data: Data) -> Array:
     if model.opt.disableflags & DisableBit.DAMPER:
         return jnp.zeros((len(rows), 1), data.qvel.dtype)
     slope = -add_rows(damping_slope(model, data), np.flatnonzero(rows == cols), len(rows))
-    if model.ntendon:
+    if damps_tendons(model):
         slope = slope - tendon_products(model, data, tendon_damping_slope(model, data))
     return slope
 

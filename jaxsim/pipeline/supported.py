@@ -78,7 +78,6 @@ _ELEMENTS: tuple[_Rule, ...] = (
         lambda m: _not_in(m.actuator_biastype, BIASES),
         lambda m, i: f"biastype {BiasType(m.actuator_biastype[i]).name.lower()}",
     ),
-    (ObjType.ACTUATOR, lambda m: m.actuator_history[:, 0] > 0, lambda m, i: "delay or history of controls"),
     (ObjType.SENSOR, lambda m: np.array([refusal(m, i) != "" for i in range(m.nsensor)], bool), refusal),
 )
 """The same of all that is refused by static fields."""

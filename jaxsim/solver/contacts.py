@@ -13,8 +13,7 @@ from jax import Array
 
 from jaxsim.data import Contact, Data
 from jaxsim.enums import ConeType
-from jaxsim.math import spatial
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import components, concat, take
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import stage
@@ -132,9 +131,15 @@ def _jacobian(model: Model, data: Data, contact: Contact, sign: Array, dim: int)
 @stage
 def _along_axes(pos: Array, frame: Array, centre: Array, cdof: Array, sign: Array, *, dim: int) -> Array:
     """Velocity of body 2 against body 1 at contacts, along (and about) the axes of their frames, by each dof."""
-    turn, slide = cdof[:, :3], cdof[:, 3:]
-    arm = pos[:, None] - centre
-    linear = slide + spatial.cross(jnp.broadcast_to(turn, arm.shape), arm)
-    rows = [spatial.dot(linear, frame[:, k, None]) for k in range(min(dim, 3))]
-    rows += [spatial.dot(turn, frame[:, k, None]) for k in range(dim - 3)]
-    return jnp.stack(rows, axis=1) * sign[:, None]
+    turn, slide = components(cdof[:, :3]), components(cdof[:, 3:])
+    arm = [p[:, None] - c for p, c in zip(components(pos), components(centre), strict=True)]
+    linear = [slide[i] + turn[i - 2] * arm[i - 1] - turn[i - 1] * arm[i - 2] for i in range(3)]
+    axes = [[frame[:, k, i, None] for i in range(3)] for k in range(3)]
+    rows = [_dot(linear, axis) for axis in axes[:dim]]
+    rows += [_dot(turn, axis) for axis in axes[: dim - 3]] if dim > 3 else []
+    return jnp.stack([row * sign for row in rows], axis=1)
+
+
+def _dot(a: list[Array], b: list[Array]) -> Array:
+    """Of vectors by component, so that no vector is put together."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

@@ -13,12 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.math.axis import add_rows, take
+from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.math.matrix import multiply, multiply_transposed
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import platform, stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
-from jaxsim.structure.sparsity import TreeStructure
+from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of
 
 __all__ = ["ContactJacobian", "Curvature", "DenseJacobian", "DofJacobian", "EdgeJacobian", "Jacobian"]
 
@@ -139,19 +139,36 @@ def _weighted(C: Curvature, J: Array) -> Array:
 
 def _gram(J: Array, CJ: Array, *, structure: TreeStructure) -> Array:
     """Entries of `J^T (C J)` for the rows `(k, nv, W)` of both."""
-    total: Array | None = None
+    n = structure.n
+    patches = patches_of(structure) if platform() == "cpu" else ((0, n, 0, n),)
+    totals: list[Array] = []
     for start in range(0, J.shape[0], _TERMS):
-        total = _outer_products(J, CJ, total, start=start)
-    assert total is not None
-    places = structure.rows.astype(np.int32) * J.shape[1] + structure.cols
-    return take(total.reshape(-1, total.shape[-1]), places)
+        totals = _outer_products(J, CJ, totals, start=start, patches=patches)
+    flat = concat([total.reshape(-1, total.shape[-1]) for total in totals])
+    return take(flat, _in_patches(patches, n)[structure.rows, structure.cols])
 
 
 @stage
-def _outer_products(J: Array, CJ: Array, total: Array | None, *, start: int) -> Array:
-    """The sum so far and some more terms; whole arrays go in, so that a slice of them is not copied."""
-    for k in range(start, min(start + _TERMS, J.shape[0])):
-        term = CJ[k, :, None] * J[k, None]
-        total = term if total is None else total + term
-    assert total is not None
-    return total
+def _outer_products(
+    J: Array, CJ: Array, totals: list[Array], *, start: int, patches: tuple[Patch, ...]
+) -> list[Array]:
+    """The sums so far of some patches, and more terms; whole arrays go in, so that slices of them are not copied."""
+    found = []
+    for p, (top, bottom, left, right) in enumerate(patches):
+        terms = [
+            CJ[k, top:bottom, None] * J[k, None, left:right]
+            for k in range(start, min(start + _TERMS, J.shape[0]))
+        ]
+        found.append(functools.reduce(jnp.add, totals[p : p + 1] + terms))
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _in_patches(patches: tuple[Patch, ...], n: int) -> np.ndarray:
+    """Where each element of the matrix is among those of the patches, `(n, n)`; -1: in none."""
+    places, end = np.full((n, n), -1), 0
+    for top, bottom, left, right in patches:
+        area = (bottom - top) * (right - left)
+        places[top:bottom, left:right] = (end + np.arange(area)).reshape(bottom - top, right - left)
+        end += area
+    return places

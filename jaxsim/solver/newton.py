@@ -14,7 +14,7 @@ A world is done when
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -49,7 +49,7 @@ class Solution(NamedTuple):
     Attributes:
       x: acceleration, `(nv, W)`.
       inertial: M x, `(nv, W)`.
-      r: residuals of the rows, RowValues; None once the iteration has ended.
+      r: residuals of the rows.
       push: constraint force J^T f, `(nv, W)`.
       iterations: iterations used, `(W,)`.
       done: whether to stop, `(W,)`.
@@ -58,7 +58,7 @@ class Solution(NamedTuple):
 
     x: Array
     inertial: Array
-    r: Any
+    r: RowValues
     push: Array
     iterations: Array
     done: Array
@@ -96,7 +96,7 @@ def minimise(
       guess: another starting point, or None.
 
     Returns:
-      Where the iteration ended; without the residuals, whose rows may be others than the problem's.
+      Where the iteration ended.
     """
     option = model.opt
     unit = model.stat.meaninertia * max(1, model.nv)
@@ -108,7 +108,8 @@ def minimise(
     )
 
     def on(rows: Rows, gathered: bool) -> Solution:
-        return _minimise(layout, limits, problem.replace(rows=rows), smooth, guess, gathered)
+        found = _minimise(layout, limits, problem.replace(rows=rows), smooth, guess, gathered)
+        return found if rows is problem.rows else found._replace(r=residuals(problem.rows, found.x))
 
     width = max(x.shape[-1] for x in jax.tree.leaves((problem, smooth)))
     small = compact(problem.rows) if width >= _WIDE else None
@@ -135,7 +136,7 @@ def _minimise(
     state = start(problem, M, smooth, guess)
     state = state._replace(done=state.done | (limits.iterations <= 0))
     if not gathered or platform() != "cpu":
-        return finish(layout, limits, problem, smooth, state)._replace(r=None)
+        return finish(layout, limits, problem, smooth, state)
     state = _iterate(layout, limits, problem, M, smooth, state)
     width = state.done.shape[0]
     narrow = min(_NARROW, width // 2)
@@ -149,7 +150,7 @@ def _minimise(
         finished = finish(layout, *part)
         return jax.tree.map(lambda x, y: x.at[..., chosen].set(y), state, finished)
 
-    return lax.while_loop(lambda s: ~jnp.all(s.done), some, state)._replace(r=None)
+    return lax.while_loop(lambda s: ~jnp.all(s.done), some, state)
 
 
 def finish(layout: RowLayout, limits: Limits, problem: Problem, smooth: Array, state: Solution) -> Solution:

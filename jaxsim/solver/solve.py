@@ -13,7 +13,7 @@ from jaxsim.results import WarningBit
 from jaxsim.solver.adjoint import Optimum, evaluate, optimum
 from jaxsim.solver.assembly import Problem, forces
 from jaxsim.solver.newton import Solution, minimise
-from jaxsim.solver.rows import Rows, residuals
+from jaxsim.solver.rows import Rows
 from jaxsim.structure.rows import row_layout
 
 __all__ = ["solve"]
@@ -41,7 +41,7 @@ def solve(model: Model, data: Data) -> Data:
             layout, lax.stop_gradient(model), fixed, *lax.stop_gradient((data.qacc_smooth, guess))
         )
         # the force as the iteration left it: that of rows computed anew has their rounding, times their stiffness
-        found = Optimum(solution.x, solution.push, forces(fixed.rows, residuals(fixed.rows, solution.x)))
+        found = Optimum(solution.x, solution.push, forces(fixed.rows, solution.r))
         statistics = _statistics(lax.stop_gradient(model), fixed, solution, data.warning)
     else:
         found = evaluate(fixed, lax.stop_gradient(data.work.solution))

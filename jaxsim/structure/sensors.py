@@ -111,7 +111,7 @@ CATALOGUE: tuple[Sensor, ...] = (
     Sensor("e_potential", _S.E_POTENTIAL, "world", _P, 1),
     Sensor("e_kinetic", _S.E_KINETIC, "world", _P, 1),
     Sensor("clock", _S.CLOCK, "world", _P, 1),
-    Sensor("tactile", _S.TACTILE, "taxels", _A, 0),
+    Sensor("tactile", _S.TACTILE, "taxels", _V, 0),
     Sensor("user", _S.USER, "user", _A, 0, needs=_SUBTREES | _ACCELERATIONS),
     Sensor("plugin", _S.PLUGIN, "plugin", _A, 0),
 )

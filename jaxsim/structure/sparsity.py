@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["TreeStructure", "places_of", "tree_structure"]
+__all__ = ["Patch", "TreeStructure", "patches_of", "places_of", "tree_structure"]
+
+Patch = tuple[int, int, int, int]
+"""A rectangle of a matrix: first row and end, first column and end."""
+
+_WORTHWHILE = 0.75
+"""Share of the matrix that patches may cover: more are not worth a kernel each."""
 
 
 class TreeStructure:
@@ -70,3 +77,22 @@ def places_of(structure: TreeStructure) -> np.ndarray:
     places = np.full((structure.n, structure.n), structure.size)
     places[structure.rows, structure.cols] = np.arange(structure.size)
     return np.minimum(places, places.T)
+
+
+@functools.lru_cache(maxsize=256)
+def patches_of(structure: TreeStructure) -> tuple[Patch, ...]:
+    """Few rectangles that hold all stored entries: each branch against itself and against what is above it.
+
+    The whole matrix where that saves little.
+    """
+    n = structure.n
+    only_child = [p == i - 1 and len(structure.paths[i]) > 1 for i, p in enumerate(structure.parent)]
+    siblings = np.bincount([p + 1 for p in structure.parent], minlength=n + 1)
+    starts = [i for i in range(n) if not (only_child[i] and siblings[i] == 1)]
+    patches: list[Patch] = []
+    for start, stop in itertools.pairwise([*starts, n]):
+        columns = np.array(structure.paths[stop - 1])
+        runs = np.split(columns, np.flatnonzero(np.diff(columns) > 1) + 1)
+        patches += [(start, stop, int(run[0]), int(run[-1]) + 1) for run in runs]
+    area = sum((b - a) * (d - c) for a, b, c, d in patches)
+    return tuple(patches) if area < _WORTHWHILE * n * n else ((0, n, 0, n),)

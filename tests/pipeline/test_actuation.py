@@ -3,14 +3,17 @@
 import functools
 
 import jax
+import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
 
 import jaxsim
 from jaxsim import worlds
-from jaxsim.pipeline.actuation import force_slope
-from tests.pipeline.oracle import error, load, put_state
+from jaxsim.enums import BiasType, DynType, GainType
+from jaxsim.pipeline.actuation import BIASES, DYNAMICS, GAINS, force_slope, next_activation
+from tests.pipeline.derivatives import check, draw, dual, problem
+from tests.pipeline.oracle import error, load, put_state, smooth
 
 FIELDS = ("actuator_length", "actuator_velocity", "actuator_force", "act_dot", "qfrc_actuator")
 TOLERANCE = 1e-9
@@ -133,3 +136,75 @@ def test_slope_is_that_of_the_c_engine(kind):
             mujoco.mju_sparse2dense(dense, values, m.D_rownnz, m.D_rowadr, m.D_colind)
         ours = moment.T * np.asarray(ours) @ moment - np.diag(m.dof_damping)
         assert error(ours * kept, theirs) < TOLERANCE
+
+
+def observe(model, data):
+    found = {name: getattr(data, name) for name in FIELDS}
+    return found | {"act": next_activation(model, data, data.act_dot), "slope": force_slope(model, data)}
+
+
+@functools.cache
+def derivatives(kind):
+    m, model = load(scene(ACTUATORS[kind]))
+    leaves = ("actuator_dynprm", "actuator_gainprm", "actuator_biasprm") if kind != "plain" else ()
+    return m, model, *problem(model, observe, leaves)
+
+
+@pytest.mark.parametrize("kind", ACTUATORS)
+def test_derivatives(kind):
+    m, model, push, pull, zeros = derivatives(kind)
+    for k, d in enumerate(list(states(m, n=3))[1:]):
+        x = worlds.expand(put_state(model, d))
+        check(push, pull, zeros, x, seed=k)
+
+
+@pytest.mark.parametrize("kind", ACTUATORS)
+def test_derivatives_at_rest_are_finite(kind):
+    """Activation and control are zero: a kink of muscles, no torque, no bristle, no current."""
+    m, model, push, pull, zeros = derivatives(kind)
+    data = worlds.expand(put_state(model, next(iter(states(m)))))
+    dual(push, pull, data, zeros(data), draw(zeros(data), 1))
+
+
+def test_derivatives_at_the_ends_of_a_range_are_those_inside():
+    xml = scene('<motor joint="h0" ctrlrange="0 1"/><muscle joint="h1" lengthrange="-1 1"/>')
+    m, model = load(xml)
+
+    def torque(u):
+        data = put_state(model, mujoco.MjData(m)).replace(ctrl=jnp.array([u, 0.0]))
+        return smooth(model, data).qfrc_actuator[0]
+
+    slopes = jax.jit(jax.vmap(jax.grad(torque)))(jnp.array([-1e-9, 0, 0.5, 1, 1 + 1e-9]))
+    assert slopes.tolist() == [0, 1, 1, 1, 0]
+
+
+def test_muscle_curves_have_continuous_slopes():
+    """At every knot of length and velocity the derivatives from both sides agree with that at the knot."""
+    lmin, lmax, fvmax = 0.5, 1.6, 1.2
+    prm = f"0.75 1.05 10 200 {lmin} {lmax} 1.5 1.3 {fvmax}"
+    curves = f'gaintype="muscle" biastype="muscle" gainprm="{prm}" biasprm="{prm}"'
+    m, model = load(scene(f'<general joint="h0" {curves} lengthrange="-1 1"/>'))
+    optimum = 2 / 0.3
+
+    def force(x):
+        data = put_state(model, mujoco.MjData(m))
+        data = data.replace(
+            qpos=data.qpos.at[0].set((x[0] - 0.75) * optimum - 1),
+            qvel=data.qvel.at[0].set(x[1] * optimum * 1.5),
+            ctrl=jnp.ones(1),
+        )
+        return smooth(model, data).actuator_force[0]
+
+    slope = jax.jit(jax.vmap(jax.grad(force)))
+    lengths = [lmin, (lmin + 1) / 2, 1, (1 + lmax) / 2, lmax]
+    knots = jnp.array([(x, -0.3) for x in lengths] + [(0.9, v) for v in (-1, 0, fvmax - 1)])
+    at, below, above = (slope(knots + shift) for shift in (0, -1e-7, 1e-7))
+    np.testing.assert_allclose(below, at, atol=1e-4)  # curvature times the shift
+    np.testing.assert_allclose(above, at, atol=1e-4)
+    assert np.isfinite(at).all()
+    assert (np.abs(at) > 0.1).any()
+
+
+def test_the_tables_are_those_of_the_enumerations():
+    for table, kinds in ((DYNAMICS, DynType), (GAINS, GainType), (BIASES, BiasType)):
+        assert {kind.name for kind in kinds if kind not in table} <= {"USER"}

@@ -1,5 +1,7 @@
 """Spatial tendons: against the C engine, their Jacobians against differences, and where a path begins to wrap."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import mujoco
@@ -10,6 +12,7 @@ import jaxsim
 from jaxsim import worlds
 from jaxsim.interop.mujoco import put_model
 from jaxsim.solver.tendon_jacobian import tendon_jacobian
+from tests.pipeline.derivatives import apart, check, draw, dual, problem
 from tests.pipeline.oracle import error, load, native_stages, put_state
 
 TOLERANCE = 1e-9
@@ -144,3 +147,123 @@ def test_constraints_of_tendons():
         assert d.nefc >= 3
         for name in ("qacc", "actuator_force", "qfrc_constraint"):
             assert error(getattr(ours, name)[k], getattr(d, name)) < 1e-6, (k, name)  # through the solver
+
+
+def observe(model, data):
+    names = ("ten_length", "ten_velocity", "qfrc_spring", "qfrc_damper", "qfrc_bias", "qfrc_actuator", "M")
+    return {name: getattr(data, name) for name in names}
+
+
+@pytest.mark.parametrize("kind", PATHS)
+def test_derivatives(kind):
+    """Also: the velocity that follows from the Jacobian is the derivative of length along the motion."""
+    m, model = load(scene(PATHS[kind], '<muscle tendon="a" lengthrange="0.2 1"/>'))
+    push, pull, zeros = problem(model, observe, ("site_pos", "geom_size", "tendon_stiffness", "wrap_prm"))
+    for k, d in enumerate(states(m, n=4)):
+        data = worlds.expand(put_state(model, d))
+        check(push, pull, zeros, data, seed=k, tolerance=1e-6)  # curvature near where a path begins to wrap
+        moved = zeros(data) | {"qpos": data.qvel}
+        value, tangent = push(zeros(data), data, moved)
+        assert (
+            error(tangent["ten_length"], value["ten_velocity"]) < 1e-6
+        )  # how well the path through a ring is solved
+
+
+TRANSITIONS = {
+    "sphere": ("<geom geom='ball'/>", 0.0),
+    "cylinder": ("<geom geom='roll'/>", 0.1),
+    "around": ("<geom geom='roll' sidesite='above'/>", 0.1),
+    "through": ("<geom geom='roll' sidesite='core'/>", 0.1),
+    "through a sphere": ("<geom geom='ball' sidesite='core'/>", 0.0),
+}
+
+
+def lever(wrap, height):
+    """An arm that swings the end of a path past a geom at the origin."""
+    return f"""<mujoco><worldbody><site name="w" pos="-0.5 0.02 0.3"/>
+      <geom name="ball" size="0.1"/><geom name="roll" type="cylinder" size="0.1 0.3" euler="90 0 0"/>
+      <site name="above" pos="0 0 0.3"/><site name="core" pos="0.001 0 0.002"/>
+      <body pos="0.2 0 0"><joint axis="0 1 0"/><geom size="0.02"/><site name="s" pos="0.3 {height} 0"/></body>
+      </worldbody>
+      <tendon><spatial><site site="w"/>{wrap}<site site="s"/></spatial></tendon></mujoco>"""
+
+
+@pytest.mark.parametrize("kind", TRANSITIONS)
+def test_smooth_where_a_path_begins_to_wrap(kind):
+    """Length and Jacobian are continuous there, derivatives finite on it and right on both sides."""
+    m, model = load(lever(*TRANSITIONS[kind]))
+    push, pull, zeros = problem(model, observe, ("site_pos", "geom_size"))
+    d = mujoco.MjData(m)
+
+    def wraps(angle):
+        d.qpos[:] = angle
+        mujoco.mj_forward(m, d)
+        return touching(m, d) > 0
+
+    angles = np.linspace(-1.5, 1.5, 61)
+    switch = [k for k in range(60) if wraps(angles[k]) != wraps(angles[k + 1])]
+    assert switch
+    for k in switch:
+        low, high = angles[k], angles[k + 1]
+        while high - low > 1e-14:
+            middle = (low + high) / 2
+            low, high = (middle, high) if wraps(middle) == wraps(low) else (low, middle)
+        values = []
+        for angle in (low - 1e-6, low, high, high + 1e-6):
+            data = worlds.expand(put_state(model, d)).replace(
+                qpos=jnp.full((1, 1), angle), qvel=jnp.ones((1, 1))
+            )
+            x = zeros(data)
+            dual(push, pull, data, x, draw(x, 3))
+            values.append(push(x, data, x)[0])
+        before, on, after, beyond = ({n: v[n] for n in ("ten_length", "ten_velocity")} for v in values)
+        assert (
+            apart(before, on) < 1e-5
+        )  # 1e-6 times a slope; an arc begins as the root of the way past the tangent
+        assert apart(on, after) < 1e-6
+        assert apart(after, beyond) < 1e-3
+        for angle in (low - 1e-4, high + 1e-4):
+            data = worlds.expand(put_state(model, d)).replace(
+                qpos=jnp.full((1, 1), angle), qvel=jnp.ones((1, 1))
+            )
+            check(push, pull, zeros, data, tolerance=1e-4, h=1e-8)  # rounding / h
+
+
+DEGENERATE = """<mujoco><worldbody><site name="w" pos="-0.5 0 0"/><site name="core"/><site name="pole" pos="0 0 1"/>
+  <geom name="ball" size="0.1"/><geom name="roll" type="cylinder" size="0.1 0.3"/>
+  <body><freejoint/><geom size="0.02"/><site name="s"/></body></worldbody><tendon>
+  <spatial stiffness="3"><site site="w"/><geom geom="ball"/><site site="s"/></spatial>
+  <spatial stiffness="3"><site site="w"/><geom geom="roll"/><site site="s"/></spatial>
+  <spatial stiffness="3"><site site="w"/><geom geom="ball" sidesite="pole"/><site site="s"/></spatial>
+  <spatial stiffness="3"><site site="w"/><geom geom="ball" sidesite="core"/><site site="s"/></spatial>
+  <spatial stiffness="3"><site site="w"/><geom geom="roll" sidesite="core"/><site site="s"/></spatial>
+  <spatial stiffness="3" armature="0.1"><site site="w"/><site site="s"/></spatial></tendon></mujoco>"""
+POINTS = {
+    "on the surface": (0.1, 0, 0),
+    "on the near side": (-0.1, 0, 0),
+    "above the surface": (0, 0.1, 0),
+    "inside": (0.02, 0.03, 0.01),
+    "at the centre": (0, 0, 0),
+    "at the other end": (-0.5, 0, 0),
+    "opposite": (0.5, 0, 0),
+    "along the axis": (0, 0, 0.5),
+    "tangent": (-0.5, 0.1, 0),
+}
+
+
+@functools.cache
+def degenerate():
+    m, model = load(DEGENERATE)
+    return m, model, *problem(model, observe, ("site_pos", "geom_size"))
+
+
+@pytest.mark.parametrize("place", POINTS)
+def test_degenerate_places_are_finite(place):
+    m, model, push, pull, zeros = degenerate()
+    d = mujoco.MjData(m)
+    d.qpos[:3] = POINTS[place]
+    data = worlds.expand(put_state(model, d)).replace(qvel=jnp.ones((6, 1)))
+    x = zeros(data)
+    dual(push, pull, data, x, draw(x, 2), agree="surface" not in place and "side" not in place)
+    mujoco.mj_forward(m, d)
+    assert error(push(x, data, x)[0]["ten_length"], d.ten_length) < 1e-7  # acos of C near 1

@@ -1,4 +1,4 @@
-"""Controls as the actuators get them: clamped, and zero in worlds where any is bad."""
+"""Controls as the actuators get them: delayed, clamped, and zero in worlds where any is bad."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from jaxsim.data import Data
 from jaxsim.enums import DisableBit
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation.clamp import clamped
+from jaxsim.pipeline.actuation.delay import delayed_controls
 
 __all__ = ["bad_values", "received_controls"]
 
@@ -23,8 +24,8 @@ def bad_values(x: Array) -> Array:
 
 
 def received_controls(model: Model, data: Data) -> tuple[Array, Array]:
-    """Clamped controls (nu, W), zero in worlds where any is bad, and which worlds those are (W,)."""
-    ctrl = data.ctrl
+    """Delayed and clamped controls (nu, W), zero in worlds where any is bad, and which worlds those are (W,)."""
+    ctrl = delayed_controls(model, data)
     if not model.opt.disableflags & DisableBit.CLAMPCTRL:
         limited = model.actuator_ctrllimited.astype(bool)
         ctrl = clamped(ctrl, limited, model.actuator_ctrlrange[:, 0], model.actuator_ctrlrange[:, 1])

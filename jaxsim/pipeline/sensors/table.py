@@ -12,6 +12,7 @@ from jaxsim.pipeline.sensors import (
     limit,
     position,
     rangefinder,
+    tactile,
     touch,
     user,
     velocity,
@@ -20,13 +21,25 @@ from jaxsim.pipeline.sensors.common import Compute
 
 __all__ = ["SENSORS", "refusal"]
 
-_FILES = (position, camera, coordinate, limit, velocity, acceleration, touch, contact, rangefinder, user)
+_FILES = (
+    position,
+    camera,
+    coordinate,
+    limit,
+    velocity,
+    acceleration,
+    touch,
+    contact,
+    rangefinder,
+    tactile,
+    user,
+)
 
 SENSORS: dict[SensorType, Compute] = {
     kind: compute for file in _FILES for kind, compute in file.SENSORS.items()
 }
 
-_PARTLY = {SensorType.RANGEFINDER: rangefinder.refusal}
+_PARTLY = {SensorType.RANGEFINDER: rangefinder.refusal, SensorType.TACTILE: tactile.refusal}
 """Types of which some sensors are not computed."""
 
 

@@ -6,13 +6,12 @@ A tendon of armature a has kinetic energy a (J v)^2 / 2: M gets a J^T J, the bia
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from jaxsim import worlds
 from jaxsim.data import Data
@@ -27,9 +26,6 @@ from jaxsim.structure.tendons import Segments, pulls, tendon_entries, tendon_pat
 from jaxsim.structure.trees import m_entries, tree
 
 __all__ = ["tendon_armature", "tendon_bias", "tendon_products"]
-
-_FEW = 512
-"""Up to so many products it is cheaper to add zeros than to ask whether there are any others."""
 
 
 class _Products(NamedTuple):
@@ -58,50 +54,38 @@ def _products(static: Static) -> _Products:
     return _Products(*index_array(found).reshape(-1, 4).T)
 
 
-def armature_of(model: Model) -> Array:
-    """Armature (ntendon, W) of tendons, with what actuators add, kg."""
+def _armature(model: Model) -> Array | None:
+    """Armature (ntendon, W) of tendons, with what actuators add, kg; None: there is none."""
+    if not (model.has("tendon_armature") or model.has("actuator_armature")):
+        return None
     return model.tendon_armature + added_by_actuators(model, model.actuator_armature, to_tendons=True)
 
 
 def tendon_armature(model: Model, data: Data) -> Array:
     """What the armature of tendons adds to the entries (nM, W) of M."""
-    return tendon_products(model, data, armature_of(model))
+    armature = _armature(model)
+    if armature is None:
+        return jnp.zeros((len(m_entries(model.static)[0]), 1), data.qvel.dtype)
+    return tendon_products(model, data, armature)
 
 
 def tendon_products(model: Model, data: Data, weights: Array) -> Array:
     """Entries (nM, W) of J^T diag(weights) J, weights (ntendon, W); what M has no place for is left out."""
-    table = _products(model.static)
-    size = len(m_entries(model.static)[0])
-
-    def added(weights: Array, J: Array) -> Array:
-        terms = take(J, table.first) * take(J, table.second) * take(weights, table.tendon)
-        return add_rows(terms, table.entry, size)
-
-    return _if_any(added, weights, data.work.ten_J, few=len(table.entry) <= _FEW)
+    table, J = _products(model.static), data.work.ten_J
+    terms = take(J, table.first) * take(J, table.second) * take(weights, table.tendon)
+    return add_rows(terms, table.entry, len(m_entries(model.static)[0]))
 
 
 def tendon_bias(model: Model, data: Data) -> Data:
     """Adds the bias force of tendons with armature to qfrc_bias; fixed tendons have none."""
-    if not len(pulls(model.static).entry):
+    armature = _armature(model)
+    if armature is None or not len(pulls(model.static).entry):
         return data
-    few = len(pulls(model.static).body) <= _FEW
-
-    def bias(armature: Array, data: Data) -> Array:
-        return tendon_forces_to_dofs(model, data, armature * jacobian_rate(model, data))
-
-    return data.replace(qfrc_bias=data.qfrc_bias + _if_any(bias, armature_of(model), data, few=few))
+    force = tendon_forces_to_dofs(model, data, armature * _jacobian_rate(model, data))
+    return data.replace(qfrc_bias=data.qfrc_bias + force)
 
 
-def _if_any(function: Callable[..., Array], weights: Array, *args: Any, few: bool) -> Array:
-    """`function(weights, *args)`, which is linear in the weights; not computed where all are zero."""
-    if few:
-        return function(weights, *args)
-    shape = jax.eval_shape(function, weights, *args)
-    some = jnp.any(weights != 0)
-    return lax.cond(some, function, lambda *_: jnp.zeros(shape.shape, shape.dtype), weights, *args)
-
-
-def jacobian_rate(model: Model, data: Data) -> Array:
+def _jacobian_rate(model: Model, data: Data) -> Array:
     """The rate of change of the Jacobian times velocity (ntendon, W), m/s^2: accelerations of lengths at qacc = 0."""
     paths = tendon_paths(model.static)
     straight, wrapping = paths.straight, paths.wrapping

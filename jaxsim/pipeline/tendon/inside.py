@@ -17,6 +17,7 @@ from jax import Array, lax
 
 from jaxsim.math import safe
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.stage import stage
 from jaxsim.pipeline.tendon.outside import Arc
 from jaxsim.pipeline.tendon.plane import Point, cross, dot, either, unit
 
@@ -52,6 +53,7 @@ def through(first: Point, last: Point, radius: Array) -> Arc:
     return Arc(possible & ~straight, point, point, jnp.zeros_like(radius), ahead, onward)
 
 
+@stage
 def _outside(first: Point, last: Point, radius: Array) -> Array:
     """Whether the ends and the straight segment are outside the circle."""
     step = last - first

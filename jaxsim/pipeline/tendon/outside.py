@@ -13,9 +13,13 @@ from jax import Array
 
 from jaxsim.math import safe
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.stage import stage
 from jaxsim.pipeline.tendon.plane import Point, cross, crosses, dot, either, turn, unit
 
 __all__ = ["Arc", "around"]
+
+_TIE = 1e-14
+"""Merits closer than this part of the squared radius are equal: rounding must not choose, as it may differ by use."""
 
 _NO_ARC = 1e-9
 """A turn back by less than this, rad, is the rounding error of two equal points, not a full turn."""
@@ -58,10 +62,10 @@ def around(first: Point, last: Point, radius: Array, side: Point | None) -> Arc:
     clockwise = _tangents(first, last, radius, 1)
     counter = _tangents(first, last, radius, -1)
     good = [
-        jnp.where(crosses(first, a, last, b, MINVAL), -1e4, _merit(a, b, side))
+        jnp.where(crosses(first, a, last, b, MINVAL), -1e4, _merit(a, b, radius, side))
         for a, b in (clockwise, counter)
     ]
-    chosen = good[0] > good[1]
+    chosen = good[0] > good[1] + _TIE * radius**2
     start, end = (either(chosen, a, b) for a, b in zip(clockwise, counter, strict=True))
     sense = jnp.where(chosen, 1, -1).astype(radius.dtype)
     angle = jnp.arctan2(-cross(start, end) * sense, dot(start, end))
@@ -71,8 +75,12 @@ def around(first: Point, last: Point, radius: Array, side: Point | None) -> Arc:
     return Arc(touches, start, end, radius * angle, ahead, onward)
 
 
+@stage
 def _in_the_way(first: Point, last: Point, radius: Array, side: Point | None) -> Array:
-    """Whether both ends are outside, and the straight segment meets the circle or passes it on the wrong side."""
+    """Whether both ends are outside, and the straight segment meets the circle or passes it on the wrong side.
+
+    Computed once: what follows from it must not round it one way here and another way there.
+    """
     step = last - first
     length = dot(step, step)
     outside = (dot(first, first) >= radius**2) & (dot(last, last) >= radius**2)
@@ -95,7 +103,8 @@ def _tangents(first: Point, last: Point, radius: Array, sense: int) -> tuple[Poi
     return found[0], found[1]
 
 
-def _merit(a: Point, b: Point, side: Point | None) -> Array:
+def _merit(a: Point, b: Point, radius: Array, side: Point | None) -> Array:
+    """How good a path is (n, W), m^2."""
     if side is not None:
-        return dot(unit(a + b), side)
+        return dot(unit(a + b), side) * radius**2
     return -dot(a - b, a - b)

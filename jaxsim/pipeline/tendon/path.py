@@ -102,10 +102,10 @@ def _around(at: Places, radius: Array, paths: Paths) -> tuple[Array, Array, Arra
     n = len(paths.free.tendon)
     parts = []
     if n:
-        parts.append(wrap(local[0][:n], local[1][:n], radius[:n], None, paths.free_spheres))
+        parts.append(wrap(local[0][:n], local[1][:n], radius[:n], None, spheres=paths.free_spheres))
     if len(paths.sided.tendon):
         side = matvec_transposed(at.axes[n:], at.side - at.centre[n:])
-        parts.append(wrap(local[0][n:], local[1][n:], radius[n:], side, paths.sided_spheres))
+        parts.append(wrap(local[0][n:], local[1][n:], radius[n:], side, spheres=paths.sided_spheres))
     found = [concat(columns) for columns in zip(*parts, strict=True)]
     touches, length, ahead, onward, start, end = found
     straight, distance = safe.normalize(last - first)

@@ -10,6 +10,7 @@ from jax import Array, lax
 
 from jaxsim.math import safe
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.stage import stage
 from jaxsim.math.vector import cross, dot
 from jaxsim.pipeline.tendon.inside import through
 from jaxsim.pipeline.tendon.outside import Arc, around
@@ -39,7 +40,8 @@ class Contact(NamedTuple):
     end: Array
 
 
-def wrap(first: Array, last: Array, radius: Array, side: Array | None, spheres: int) -> Contact:
+@stage
+def wrap(first: Array, last: Array, radius: Array, side: Array | None, *, spheres: int) -> Contact:
     """Paths around `spheres` spheres and then cylinders about their third axis.
 
     A path around a sphere lies in the plane of its ends and the centre. That around a cylinder is a helix: unrolled,
@@ -59,7 +61,7 @@ def wrap(first: Array, last: Array, radius: Array, side: Array | None, spheres: 
         arc = around(a, b, radius, None)
     else:
         outer = around(a, b, radius, unit(Point(dot(side, u), dot(side, v))))
-        arc = _choose(safe.norm(side) < radius, through(a, b, radius), outer)
+        arc = _choose(_within(side, radius), through(a, b, radius), outer)
     helix = np.arange(first.shape[0])[:, None] >= spheres
     height = jnp.where(helix, first[:, 2], 0)
     climb = jnp.where(helix, last[:, 2] - first[:, 2], 0)
@@ -81,6 +83,11 @@ def wrap(first: Array, last: Array, radius: Array, side: Array | None, spheres: 
         start=lift(arc.start, height + slope * before),
         end=lift(arc.end, height + slope * (before + arc.length)),
     )
+
+
+@stage
+def _within(point: Array, radius: Array) -> Array:
+    return safe.norm(point) < radius
 
 
 def _axes(first: Array, last: Array, spheres: int) -> tuple[Array, Array, Array]:

@@ -1,0 +1,74 @@
+"""Delays of controls: the history and the force against the C engine over many steps, and their derivatives."""
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+import jaxsim
+from tests.pipeline.oracle import error, load
+
+TOLERANCE = 1e-9
+XML = """<mujoco><option timestep="0.002"/><worldbody>
+  <body><joint name="a" axis="0 1 0"/><geom size="0.1" pos="0.2 0 0" contype="0" conaffinity="0"/></body>
+  <body pos="0 1 0"><joint name="b" axis="0 1 0"/><geom size="0.1" pos="0.2 0 0" contype="0" conaffinity="0"/></body>
+  </worldbody><actuator>
+  <motor joint="a" nsample="5" delay="0.0071"/><motor joint="b" nsample="5" delay="0.006" ctrlrange="-1 1"/>
+  <position joint="a" kp="3" nsample="4" interp="linear" delay="0.0051"/>
+  <general joint="b" dyntype="filter" dynprm="0.01" nsample="6" interp="cubic" delay="0.0067"/>
+  <motor joint="a" nsample="3" interp="cubic" delay="0.02"/>
+  <motor joint="b" nsample="2" interp="linear" delay="0.0005"/>
+  <motor joint="a" nsample="3"/><motor joint="b"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "RK4"])
+def test_equals_the_c_engine(integrator):
+    m, model = load(XML.replace('timestep="0.002"', f'timestep="0.002" integrator="{integrator}"'))
+    d, ours = mujoco.MjData(m), jaxsim.make_data(model)
+    np.testing.assert_array_equal(ours.history, d.history)
+    step = jax.jit(jaxsim.step)
+    rng = np.random.default_rng(0)
+    for k in range(12):
+        d.ctrl[:] = rng.uniform(-2, 2, m.nu)
+        ours = step(model, ours.replace(ctrl=jnp.asarray(d.ctrl)))
+        mujoco.mj_step(m, d)
+        for name in ("actuator_force", "act", "qpos", "history"):
+            assert error(getattr(ours, name), getattr(d, name)) < TOLERANCE, (k, name)
+
+
+def test_a_sample_of_the_same_time_is_replaced_and_an_older_one_kept_in_order():
+    """After time is set back samples are no longer in the order of the buffer."""
+    m, model = load(XML)
+    d = mujoco.MjData(m)
+    for _ in range(6):
+        mujoco.mj_step(m, d)
+    ours = jaxsim.make_data(model).replace(
+        **{name: jnp.asarray(np.array(getattr(d, name))) for name in ("qpos", "qvel", "act", "history")}
+    )
+    step = jax.jit(jaxsim.step)
+    for k, time in enumerate((0.01, 0.0085, 0.0087, 0.0125)):
+        d.time, d.ctrl[:] = time, k + 1
+        ours = step(model, ours.replace(time=jnp.asarray(time), ctrl=jnp.asarray(d.ctrl)))
+        mujoco.mj_step(m, d)
+        assert error(ours.actuator_force, d.actuator_force) < TOLERANCE, k
+        assert error(ours.qpos, d.qpos) < TOLERANCE, k
+
+
+def test_gradient_reaches_back_by_the_delay():
+    """The force of a step depends on the control of as many steps before as the delay says, and on no other."""
+    xml = (
+        XML[: XML.index("<actuator>")]
+        + '<actuator><motor joint="a" nsample="5" delay="0.004"/></actuator></mujoco>'
+    )
+    _, model = load(xml)
+
+    def force(controls):
+        def one(data, u):
+            data = jaxsim.step(model, data.replace(ctrl=u[None]))
+            return data, data.actuator_force[0]
+
+        return jax.lax.scan(one, jaxsim.make_data(model), controls)[1]
+
+    matrix = jax.jit(jax.jacrev(force))(jnp.arange(6.0))
+    np.testing.assert_allclose(matrix, np.eye(6, k=-2), atol=1e-12)
