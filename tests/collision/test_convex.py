@@ -13,7 +13,9 @@ NAMES = [(a.name.lower(), b.name.lower()) for a, b in PAIRS]
 
 
 def reach(kind: str, size: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Support functions of geoms about their centres; local directions (..., 3)."""
+    """Support functions of geoms about their centres; local directions (..., 3); of a mesh by its vertices."""
+    if kind == "mesh":
+        return np.max(direction @ size.T, axis=-1)
     if kind == "sphere":
         return size[0] * np.linalg.norm(direction, axis=-1)
     if kind == "capsule":
@@ -27,7 +29,7 @@ def reach(kind: str, size: np.ndarray, direction: np.ndarray) -> np.ndarray:
 
 
 def overlap(
-    kinds: tuple[str, str], sizes: np.ndarray, xpos: np.ndarray, xmat: np.ndarray, n: np.ndarray
+    kinds: tuple[str, str], sizes: list[np.ndarray], xpos: np.ndarray, xmat: np.ndarray, n: np.ndarray
 ) -> np.ndarray:
     """How far the geoms overlap along unit vectors (W, 3) from the first to the second; poses as of `detect`."""
     local = [np.einsum("ijw,wi->wj", m, s * n) for m, s in zip(xmat, (1, -1), strict=True)]
@@ -60,7 +62,11 @@ def test_random_poses(first: str, second: str) -> None:
     assert np.quantile(np.linalg.norm(f[:, 8:11] - w[:, 8:11], axis=1), 0.97) < 1e-3
     assert np.quantile(np.linalg.norm(f[:, 5:8] - w[:, 5:8], axis=1), 0.97) < 1e-3
 
-    kinds, sizes = (first, second), mj_model.geom_size
+    kinds = first, second
+    sizes = [
+        mj_model.mesh_vert.astype(float) if kind == "mesh" else size
+        for kind, size in zip(kinds, mj_model.geom_size, strict=True)
+    ]
     along = overlap(kinds, sizes, xpos[..., touching], xmat[..., touching], f[:, 8:11])
     np.testing.assert_allclose(-f[:, 3], along, atol=1e-9)
     # no direction nearby has less

@@ -28,7 +28,7 @@ def collide_convex(
       search: which pairs are asked, and options of the searches.
     """
     kinds = KINDS[types[0]], KINDS[types[1]]
-    pair = pair_of(solid_of(shape1), solid_of(shape2), shape1, shape2)
+    pair = pair_of(solid_of(kinds[0], shape1), solid_of(kinds[1], shape2), shape1, shape2)
     # what differs between worlds makes all of it as wide as the worlds are many
     width = jnp.zeros(
         jnp.broadcast_shapes(*(x.shape for x in (*pair.offset, *pair.turn.x, reach, search.active))),

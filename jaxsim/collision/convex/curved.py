@@ -5,9 +5,11 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.convex.solid import Kind
+from jaxsim.collision.convex.settle import settled
+from jaxsim.collision.convex.solid import Kind, Solid, corner_number, corner_point, solid_of
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
+from jaxsim.math.stage import stage
 
 __all__ = ["bend", "curved_point", "disk_point", "height_along", "is_disk"]
 
@@ -57,7 +59,7 @@ def disk_point(kind: Kind, shape: Shape, v: Vec) -> Vec:
 
 
 def height_along(kind: Kind, shape: Shape, direction: Vec) -> Array:
-    """The support function of a core of ellipsoid and box about its centre, m."""
+    """The support function of a core about its centre, m."""
     d = shape.axes.to_local(direction)
     total = jnp.zeros_like(d.x)
     if kind.round is not None:
@@ -67,7 +69,15 @@ def height_along(kind: Kind, shape: Shape, direction: Vec) -> Array:
     if kind.box is not None:
         for k, c in zip(kind.box, d, strict=True):
             total = total if k is None else total + shape.size[k] * jnp.abs(c)
+    if kind.mesh:
+        solid = solid_of(kind, shape)
+        total = total + d.dot(corner_point(kind, solid, settled(_corner_number(solid, d, kind=kind))))
     return total
+
+
+@stage
+def _corner_number(solid: Solid, direction: Vec, *, kind: Kind) -> Array:
+    return corner_number(kind, solid, direction)
 
 
 def _scaled(kind: Kind, shape: Shape, direction: Vec, flat: Array) -> tuple[Vec, Array]:

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from jaxsim.collision.convex.hull import Hull, corner_at, farthest_corner, hull_of
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
 
-__all__ = ["KINDS", "Kind", "Solid", "box_corner", "corner_number", "radius_of", "solid_of", "support"]
+__all__ = ["KINDS", "Kind", "Solid", "corner_number", "corner_point", "radius_of", "solid_of", "support"]
 
 _Parts = tuple[int | None, int | None, int | None]
 
@@ -46,6 +47,11 @@ class Kind(NamedTuple):
         """Whether the core has curved parts."""
         return self.round is not None
 
+    @property
+    def cornered(self) -> bool:
+        """Whether the core has parts with corners."""
+        return self.mesh or self.box is not None
+
 
 KINDS: dict[GeomType, Kind] = {
     GeomType.SPHERE: Kind(ball=0),
@@ -62,16 +68,16 @@ class Solid(NamedTuple):
 
     Attributes:
       size: sizes of the geom, m.
-      hull: the vertices of a mesh; None: no mesh.
+      hull: the corners of a mesh; None: no mesh.
     """
 
     size: Vec
-    hull: Vec | None = None
+    hull: Hull | None = None
 
 
-def solid_of(shape: Shape) -> Solid:
+def solid_of(kind: Kind, shape: Shape) -> Solid:
     """The core of a geom."""
-    return Solid(shape.size)
+    return Solid(shape.size, hull_of(shape) if kind.mesh else None)
 
 
 def radius_of(kind: Kind, size: Vec) -> Array:
@@ -80,11 +86,13 @@ def radius_of(kind: Kind, size: Vec) -> Array:
 
 
 def corner_number(kind: Kind, solid: Solid, direction: Vec) -> Array:
-    """The number of the corner of a core's box or hull that is farthest in a direction (as in `box_corner`).
+    """The number of the corner of a core's box or hull that is farthest in a direction (as in `corner_point`).
 
     It must be computed once, and the point from it: where corners tie, rounding errors decide, and those differ between
     two kernels that XLA makes of one expression.
     """
+    if solid.hull is not None:
+        return farthest_corner(solid.hull, direction)
     if kind.box is None:
         return jnp.zeros(direction.x.shape, jnp.int32)
     bits = [(c >= 0).astype(jnp.int32) << i for i, c in enumerate(direction) if kind.box[i] is not None]
@@ -103,8 +111,8 @@ def support(kind: Kind, solid: Solid, direction: Vec, corner: Array) -> Vec:
     point = Vec(*(jnp.zeros_like(direction.x) for _ in range(3)))
     if kind.round is not None:
         point = round_support(kind.round, solid.size, direction)
-    if kind.box is not None:
-        point = point + box_corner(kind, solid.size, corner)
+    if kind.cornered:
+        point = point + corner_point(kind, solid, corner)
     return point
 
 
@@ -123,9 +131,12 @@ def round_support(parts: _Parts, size: Vec, direction: Vec) -> Vec:
     )
 
 
-def box_corner(kind: Kind, size: Vec, corner: Array) -> Vec:
-    """Corner of the box by number: bit i is set where coordinate i is positive."""
+def corner_point(kind: Kind, solid: Solid, corner: Array) -> Vec:
+    """Corner of the box by number, bit i is set where coordinate i is positive; or the row of a mesh's vertices."""
+    if solid.hull is not None:
+        return corner_at(solid.hull, corner)
     assert kind.box is not None
+    size = solid.size
     zero = jnp.zeros(corner.shape, size.x.dtype)
     return Vec(
         *(

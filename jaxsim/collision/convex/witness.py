@@ -22,15 +22,21 @@ from jax import Array, lax
 from jaxsim.collision.convex.curved import bend, curved_point, disk_point, height_along, is_disk
 from jaxsim.collision.convex.features import Features
 from jaxsim.collision.convex.settle import settled
-from jaxsim.collision.convex.solid import Kind, box_corner, radius_of
+from jaxsim.collision.convex.solid import Kind, corner_point, radius_of, solid_of
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import stage
 
 __all__ = ["Witness", "shortest"]
 
-_STEPS = 6
+_STEPS = 8
 """Newton steps from the search's normal to the exact one, for curved geoms."""
+_NEARLY = 2e-2
+"""Sine of the angle between an edge and the plane across the search's normal up to which it may touch.
+
+Steps with such edges and steps with only those that are exactly across take turns: an edge that touches
+is across after a step, one that does not is let go.
+"""
 _FAR = 1e-2
 """Length of a last Newton step (rad) that shows that there is no solution near: none is taken."""
 _PARALLEL = 1e-6
@@ -91,7 +97,14 @@ def shortest(kinds: tuple[Kind, Kind], shape1: Shape, shape2: Shape, features: F
     base = held1.axes.to_world(features.normal)
     if kinds[0].smooth or kinds[1].smooth:
         base = _polished(held1, held2, features, base, kinds=kinds)
-    choice = settled(_choose(held1, held2, features, base, kinds=kinds))
+    slack = jnp.asarray(_exactly(base.x), base.x.dtype)
+    if kinds[0].smooth or kinds[1].smooth:
+        # what the overlap tells of the normal ends at the root of rounding errors, and derivatives are as exact as it
+        choice = settled(_choose(held1, held2, features, base, slack, kinds=kinds))
+        base = _kept(
+            held1, held2, base, _next(held1, held2, features, base, choice, kinds=kinds), kinds=kinds
+        )
+    choice = settled(_choose(held1, held2, features, base, slack, kinds=kinds))
     return _evaluate(shape1, shape2, features, base, choice, kinds=kinds)
 
 
@@ -102,9 +115,10 @@ def _polished(shape1: Shape, shape2: Shape, f: Features, normal: Vec, *, kinds: 
     The axes of disks, where the equations have no derivative, are tried as they are.
     """
 
-    def step(_: Array, state: tuple[Vec, Array, Array]) -> tuple[Vec, Array, Array]:
+    def step(count: Array, state: tuple[Vec, Array, Array]) -> tuple[Vec, Array, Array]:
         n, value, share = state
-        choice = settled(_choose(shape1, shape2, f, n, kinds=kinds))
+        slack = jnp.where(count % 2 == 0, _NEARLY, _exactly(value)).astype(value.dtype)
+        choice = settled(_choose(shape1, shape2, f, n, slack, kinds=kinds))
         full = _next(shape1, shape2, f, n, choice, kinds=kinds)
         new = _unit(n + (full - n) * share)
         height = _height(shape1, shape2, new, kinds=kinds)
@@ -130,6 +144,19 @@ def _height(shape1: Shape, shape2: Shape, n: Vec, *, kinds: tuple[Kind, Kind]) -
 
 
 @stage
+def _kept(shape1: Shape, shape2: Shape, old: Vec, new: Vec, *, kinds: tuple[Kind, Kind]) -> Vec:
+    """A normal after a short step, or the old one where the step was long or made the overlap larger.
+
+    It does where not all corners of a face that touches were found.
+    """
+    height = _height(shape1, shape2, old, kinds=kinds)
+    slack = 64 * jnp.finfo(height.dtype).eps * (jnp.abs(height) + shape1.size.x + shape2.size.x)
+    step = new - old
+    better = _height(shape1, shape2, new, kinds=kinds) <= height + slack
+    return new.where(better & (step.dot(step) < _FAR * _FAR), old)
+
+
+@stage
 def _next(
     shape1: Shape, shape2: Shape, f: Features, n: Vec, choice: _Choice, *, kinds: tuple[Kind, Kind]
 ) -> Vec:
@@ -141,15 +168,22 @@ def _evaluate(
     shape1: Shape, shape2: Shape, f: Features, base: Vec, choice: _Choice, *, kinds: tuple[Kind, Kind]
 ) -> Witness:
     """The last Newton step and what follows from its normal; the part that is differentiated."""
-    side1, side2 = _sides(kinds, shape1, shape2, f, base, choice)
+    side1, side2 = _centred(
+        kinds, shape1, shape2, *_sides(kinds, shape1, shape2, f, base, choice), base, choice
+    )
     normal = _newton(kinds, shape1, shape2, side1, side2, base, choice, _FAR)
+    if kinds[0].smooth or kinds[1].smooth:
+        held1, held2, held = lax.stop_gradient((shape1, shape2, normal))
+        # where the step is not taken, its derivative is
+        normal = normal + (_kept(held1, held2, base, held, kinds=kinds) - held)
     first = side1.centre + curved_point(kinds[0], shape1, normal, side1.flat, side1.fixed)
     second = side2.centre + curved_point(kinds[1], shape2, -normal, side2.flat, side2.fixed)
     gap = first - second
     height = gap.dot(normal)
     if kinds[0].smooth or kinds[1].smooth:
         # to rounding the same, and the bound that holds whatever the features are worth
-        height = height + lax.stop_gradient(_height(shape1, shape2, normal, kinds=kinds) - height)
+        bound = _height(*lax.stop_gradient((shape1, shape2, normal)), kinds=kinds)
+        height = height + lax.stop_gradient(bound - height)
     move1, move2 = _slides(side1, side2, choice, base, gap - normal * gap.dot(normal))
     radius1, radius2 = radius_of(kinds[0], shape1.size), radius_of(kinds[1], shape2.size)
     return Witness(
@@ -164,15 +198,17 @@ def _evaluate(
 
 
 @stage
-def _choose(shape1: Shape, shape2: Shape, f: Features, base: Vec, *, kinds: tuple[Kind, Kind]) -> _Choice:
-    """The flat disks, the longest edge across the normal, and the one most across both."""
+def _choose(
+    shape1: Shape, shape2: Shape, f: Features, base: Vec, slack: Array, *, kinds: tuple[Kind, Kind]
+) -> _Choice:
+    """The flat disks, the longest edge across the normal up to a sine of `slack`, and the one most across both."""
     flat1, flat2 = settled(_flats(shape1, shape2, base, kinds=kinds))
     edges = [
         *_edges(kinds[0], shape1, f.code1, flat1),
         *_edges(kinds[1], shape2, f.code2, flat2),
     ]
-    one = settled(_longest(edges, base, kinds=kinds))
-    return _Choice(flat1, flat2, one, _most_across(edges, one, base, kinds=kinds))
+    one = settled(_longest(edges, base, slack))
+    return _Choice(flat1, flat2, one, _most_across(edges, one, base, slack))
 
 
 @stage
@@ -185,10 +221,13 @@ def _flats(shape1: Shape, shape2: Shape, normal: Vec, *, kinds: tuple[Kind, Kind
     return flats[0], flats[1]
 
 
-def _level(kinds: tuple[Kind, Kind], edges: list[Vec], base: Vec) -> list[Array]:
+def _exactly(x: Array) -> float:
+    """Sine of the angle to the plane across an exact normal up to which an edge is in it, rounding errors apart."""
+    return 1e-6 if x.dtype == jnp.float64 else 5e-3
+
+
+def _level(edges: list[Vec], base: Vec, slack: Array) -> list[Array]:
     """Squared lengths of the edges that are across the normal; 0 of others, which belong to no face that touches."""
-    smooth = kinds[0].smooth or kinds[1].smooth
-    slack = 2e-2 if smooth or base.x.dtype != jnp.float64 else 1e-6
     squares = [c.dot(c) for c in edges]
     return [
         jnp.where(jnp.square(c.dot(base)) <= slack * slack * s, s, 0.0)
@@ -197,16 +236,16 @@ def _level(kinds: tuple[Kind, Kind], edges: list[Vec], base: Vec) -> list[Array]
 
 
 @stage
-def _longest(edges: list[Vec], base: Vec, *, kinds: tuple[Kind, Kind]) -> Array:
-    return _first_most(_level(kinds, edges, base))
+def _longest(edges: list[Vec], base: Vec, slack: Array) -> Array:
+    return _first_most(_level(edges, base, slack))
 
 
 @stage
-def _most_across(edges: list[Vec], one: Array, base: Vec, *, kinds: tuple[Kind, Kind]) -> Array:
+def _most_across(edges: list[Vec], one: Array, base: Vec, slack: Array) -> Array:
     aside = base.cross(_pick(edges, one))
     limit = _PARALLEL * aside.dot(aside)
     scores = []
-    for c, s in zip(edges, _level(kinds, edges, base), strict=True):
+    for c, s in zip(edges, _level(edges, base, slack), strict=True):
         far = jnp.square(c.dot(aside))
         scores.append(jnp.where(far > limit * s, jnp.where(s > 0, far, 0.0), 0.0))
     return _first_most(scores)
@@ -236,8 +275,9 @@ def _edges(kind: Kind, shape: Shape, codes: Array, flat: Array) -> tuple[Vec, Ve
     """Two edges of the face that touches, 0: none; of a disk two radii."""
     zero = jnp.zeros_like(shape.pos.x)
     edges = (Vec(zero, zero, zero),) * 2
-    if kind.box is not None:
-        corners = [shape.axes.to_world(box_corner(kind, shape.size, codes[n])) for n in range(3)]
+    if kind.cornered:
+        solid = solid_of(kind, shape)
+        corners = [shape.axes.to_world(corner_point(kind, solid, codes[n])) for n in range(3)]
         edges = (corners[1] - corners[0], corners[2] - corners[0])
     if is_disk(kind):
         radii = (shape.axes.x * shape.size.x, shape.axes.y * shape.size.x)
@@ -267,9 +307,10 @@ def _sides(
 
 def _centre(kind: Kind, shape: Shape, codes: Array, weights: Array) -> Vec:
     """The corners' shares, relative to the geom's centre."""
-    if kind.box is None:
+    if not kind.cornered:
         return Vec(*(jnp.zeros_like(c) for c in shape.pos))
-    parts = [shape.axes.to_world(box_corner(kind, shape.size, codes[n])) * weights[n] for n in range(3)]
+    solid = solid_of(kind, shape)
+    parts = [shape.axes.to_world(corner_point(kind, solid, codes[n])) * weights[n] for n in range(3)]
     return parts[0] + parts[1] + parts[2]
 
 
@@ -331,20 +372,47 @@ def _unit(v: Vec) -> Vec:
     return v * (1.0 / jnp.sqrt(v.dot(v)))
 
 
+def _centred(
+    kinds: tuple[Kind, Kind],
+    shape1: Shape,
+    shape2: Shape,
+    side1: _Side,
+    side2: _Side,
+    base: Vec,
+    choice: _Choice,
+) -> tuple[_Side, _Side]:
+    """Both cores with exact shares of the corners: the search's are so to its tolerance, and turn with the geom."""
+    first = side1.centre + curved_point(kinds[0], shape1, base, side1.flat, side1.fixed)
+    gap = first - side2.centre - curved_point(kinds[1], shape2, -base, side2.flat, side2.fixed)
+    shares = lax.stop_gradient(_shares(side1, side2, choice, base, gap - base * gap.dot(base)))
+    move1, move2 = _moves(side1, side2, choice, shares)
+    return side1._replace(centre=side1.centre + move1), side2._replace(centre=side2.centre + move2)
+
+
 def _slides(side1: _Side, side2: _Side, choice: _Choice, base: Vec, off: Vec) -> tuple[Vec, Vec]:
     """How the nearest points slide along the edges so that what is left between them across the normal vanishes."""
+    return _moves(*lax.stop_gradient((side1, side2)), choice, _shares(side1, side2, choice, base, off))
+
+
+def _shares(side1: _Side, side2: _Side, choice: _Choice, base: Vec, off: Vec) -> tuple[Array, Array]:
+    """Multiples of the two edges by which `off` is left between the nearest points across the normal."""
     edges = [*(e.stop() for e in side1.edges), *(e.stop() for e in side2.edges)]
     t, u = _frame(edges, choice, base)
+    one, two = _pick(edges, choice.one), _pick(edges, choice.two)
     # edges of geom 2 move its point, and so the gap the other way
-    ours = choice.one < 2, choice.two < 2
-    one, two = (_pick(edges, n) for n in (choice.one, choice.two))
-    one, two = one.where(ours[0], -one), two.where(ours[1], -two)
+    one, two = one.where(choice.one < 2, -one), two.where(choice.two < 2, -two)
     some1, some2 = choice.one >= 0, choice.two >= 0
     c2 = jnp.where(some2, -off.dot(u) / jnp.where(some2, two.dot(u), 1.0), 0.0)
     rest = off.dot(t) + c2 * two.dot(t)
-    c1 = jnp.where(some1, -rest / jnp.where(some1, one.dot(t), 1.0), 0.0)
-    move1, move2 = one * c1, two * c2
-    none = move1 * 0.0
-    first = move1.where(ours[0], none) + move2.where(ours[1], none)
-    second = none.where(ours[0], move1) + none.where(ours[1], move2)
-    return first, -second
+    return jnp.where(some1, -rest / jnp.where(some1, one.dot(t), 1.0), 0.0), c2
+
+
+def _moves(side1: _Side, side2: _Side, choice: _Choice, shares: tuple[Array, Array]) -> tuple[Vec, Vec]:
+    """The motions of both nearest points along the edges."""
+    edges = [*side1.edges, *side2.edges]
+    none = edges[0] * 0.0
+    first, second = none, none
+    for number, share in zip((choice.one, choice.two), shares, strict=True):
+        move = _pick(edges, number) * share
+        first, second = first + move.where(number < 2, none), second + none.where(number < 2, move)
+    return first, second

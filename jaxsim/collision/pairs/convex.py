@@ -7,6 +7,8 @@ from collections.abc import Callable
 from jax import Array
 
 from jaxsim.collision.convex import collide_convex
+from jaxsim.collision.convex.hull import hulls_of
+from jaxsim.collision.convex.solid import KINDS
 from jaxsim.collision.points import Points, Search, Shape
 from jaxsim.enums import GeomType
 from jaxsim.structure.colliders import collider
@@ -24,6 +26,7 @@ PAIRS = (
     (_ELLIPSOID, GeomType.BOX),
     (_CYLINDER, _CYLINDER),
     (_CYLINDER, GeomType.BOX),
+    *((kind, GeomType.MESH) for kind in KINDS),
 )
 
 
@@ -36,4 +39,5 @@ def _between(first: GeomType, second: GeomType) -> Callable[..., Points]:
 
 
 for _pair in PAIRS:
-    collider(*_pair, points=1, exhaustive=64, iterative=True, general=True)(_between(*_pair))
+    _assets = hulls_of if GeomType.MESH in _pair else None
+    collider(*_pair, points=1, exhaustive=64, iterative=True, general=True, assets=_assets)(_between(*_pair))

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
+from jaxsim.collision.largest import first_largest
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
@@ -23,9 +23,6 @@ from jaxsim.structure.colliders import collider
 from jaxsim.structure.hulls import Hulls, hulls
 
 __all__ = ["plane_mesh"]
-
-_TOGETHER = 8
-"""Numbers compared in one kernel when the largest of many is looked for."""
 
 
 class _Meshes(NamedTuple):
@@ -59,13 +56,13 @@ def plane_mesh(plane: Shape, mesh: Shape, margin: Array) -> Points:
 
     corners = rows_by_world(jnp.asarray(tables.corners)[..., None], mesh.asset)
     depth = _along(down, rows_by_world(vert, corners))
-    lowest = _pick(corners, _first_largest(depth))
+    lowest = _pick(corners, first_largest(depth))
 
     entries = rows_by_world(jnp.asarray(tables.entries)[..., None], lowest)
     polygons = jnp.asarray(tables.at).at[entries].get(mode="promise_in_bounds")
     facing = rows_by_world(polygon_normal, polygons)
     length = jnp.sqrt(jnp.sum(facing * facing, axis=2))
-    flattest = _pick(entries, _first_largest(_along(down, facing) / length))
+    flattest = _pick(entries, first_largest(_along(down, facing) / length))
     others = rows_by_world(jnp.asarray(tables.others)[..., None], flattest)
 
     points = []
@@ -93,28 +90,3 @@ def _along(direction: Vec, vectors: Array) -> Array:
 def _pick(table: Array, index: Array) -> Array:
     """Entries (n, W) of a table (n, k, 1 or W), at `index` (n, W)."""
     return jnp.take_along_axis(table, index[:, None], axis=1, mode="clip")[:, 0]
-
-
-def _first_largest(values: Array) -> Array:
-    """Where the first of the largest values (n, k, W) along the middle axis is, (n, W)."""
-    index: Array | None = None
-    while values.shape[1] > 1:
-        values, index = _knock_out(values, index)
-    return jnp.zeros(values[:, 0].shape, jnp.int32) if index is None else index[:, 0]
-
-
-@stage
-def _knock_out(values: Array, index: Array | None) -> tuple[Array, Array]:
-    """The largest of each few neighbours, and the index it had."""
-    k = values.shape[1]
-    groups = -(-k // _TOGETHER)
-    pad = ((0, 0), (0, groups * _TOGETHER - k), (0, 0))
-    if index is None:
-        index = jnp.broadcast_to(np.arange(k, dtype=np.int32)[:, None], values.shape)
-    values = jnp.pad(values, pad, constant_values=-jnp.inf).reshape(len(values), groups, _TOGETHER, -1)
-    index = jnp.pad(index, pad).reshape(values.shape)
-    best, at = values[:, :, 0], index[:, :, 0]
-    for i in range(1, min(_TOGETHER, k)):
-        better = values[:, :, i] > best
-        best, at = jnp.where(better, values[:, :, i], best), jnp.where(better, index[:, :, i], at)
-    return best, at
