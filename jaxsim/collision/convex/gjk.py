@@ -51,7 +51,7 @@ _RESTS, _MOVES, _MEETS, _FAR = range(4)
 class _State(NamedTuple):
     found: Nearest
     running: Array
-    count: Array
+    rounds: Array
 
 
 def nearest(kinds: tuple[Kind, Kind], pair: Pair, reach: Array, active: Array, search: Search) -> Nearest:
@@ -86,7 +86,7 @@ def _round(kinds: tuple[Kind, Kind], pair: Pair, reach: Array, search: Search, s
     closest = closest_to_origin(corners.point)
     verdict = settled(_verdict(state, new.point, closest, reach, search))
     found = _moved(old, corners, closest, verdict)
-    count = state.count + 1
+    count = state.rounds + 1
     return _State(found, (verdict == _MOVES) & (count < search.iterations), count)
 
 

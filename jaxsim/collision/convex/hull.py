@@ -96,10 +96,11 @@ def farthest_corner(hull: Hull, direction: Vec) -> Array:
       direction: directions in the meshes' frames, of any length, components (npair, W).
     """
     held, toward = lax.stop_gradient((hull, direction))
-    if held.points is None:
+    rows, points = held.rows, held.points
+    if rows is None or points is None:
         return _climbed(held, toward)
-    best = first_largest(_along(Vec(*(c[:, None] for c in toward)), held.points))
-    rows = jnp.broadcast_to(held.rows, (*held.rows.shape[:-1], best.shape[-1]))
+    best = first_largest(_along(Vec(*(c[:, None] for c in toward)), points))
+    rows = jnp.broadcast_to(rows, (*rows.shape[:-1], best.shape[-1]))
     return jnp.take_along_axis(rows, best[:, None], axis=1, mode="clip")[:, 0]
 
 

@@ -69,7 +69,7 @@ class _State(NamedTuple):
     running: Array
     best: Array
     upper: Array
-    count: Array
+    rounds: Array
 
 
 def penetration(kinds: tuple[Kind, Kind], pair: Pair, found: Nearest, search: Search) -> Depth:
@@ -250,11 +250,11 @@ def _round(
     verdict = settled(_verdict(state, lower, upper, gap))
     expand, better = verdict >= _GROWS, verdict % 2 == 1
 
-    row = state.count + _FIRST_VERTICES
+    row = state.rounds + _FIRST_VERTICES
     place = _places(settled(_seeing(state, new.point, rounding)), state.faces, slot, expand)
     edges, count = _horizon(_listed(state.faces, place), face)
     fan, fan_normal, fan_dist = _fan(state.vertices, edges, new.point, row)
-    top = _FIRST_FACES + 2 * state.count
+    top = _FIRST_FACES + 2 * state.rounds
 
     def put(table: Array, values: Array, blank: float) -> Array:
         for n in range(_REMOVED):
@@ -268,10 +268,10 @@ def _round(
         put(state.faces, fan, _NONE),
         Vec(*(put(t, x, 0) for t, x in zip(state.normal, fan_normal, strict=True))),
         put(state.dist, fan_dist, _LIMIT),
-        expand & (state.count + 1 < most),
+        expand & (state.rounds + 1 < most),
         jnp.where(better, face, state.best),
         jnp.where(better, jnp.minimum(upper, state.upper), state.upper),
-        state.count + 1,
+        state.rounds + 1,
     )
 
 

@@ -274,7 +274,8 @@ def _pick(edges: list[Vec], number: Array) -> Vec:
 def _edges(kind: Kind, shape: Shape, codes: Array, flat: Array) -> tuple[Vec, Vec]:
     """Two edges of the face that touches, 0: none; of a disk two radii."""
     zero = jnp.zeros_like(shape.pos.x)
-    edges = (Vec(zero, zero, zero),) * 2
+    none = Vec(zero, zero, zero)
+    edges = (none, none)
     if kind.cornered:
         solid = solid_of(kind, shape)
         corners = [shape.axes.to_world(corner_point(kind, solid, codes[n])) for n in range(3)]
