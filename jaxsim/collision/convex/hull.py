@@ -121,6 +121,7 @@ def _climbed(hull: Hull, direction: Vec) -> Array:
     first, rows, more = (jnp.asarray(x) for x in steps)
 
     def go_on(at: _Climb) -> _Climb:
+        """Looks at one row of neighbours of each corner."""
         near = rows_by_world(rows[..., None], at.ledge)
         along = _along(Vec(*(c[:, None] for c in direction)), rows_by_world(tables.vert, near))
         number = first_largest(along)[:, None]
