@@ -232,6 +232,16 @@ class Model(Catalogue):
     mesh_facenormal: np.ndarray = static("nmeshface 3", "normal indices of faces")
     mesh_facetexcoord: np.ndarray = static("nmeshface 3", "texture coordinate indices of faces")
     mesh_graph: np.ndarray = static("nmeshgraph", "convex hulls, in mjModel's encoding")
+    mesh_polynum: np.ndarray = static("nmesh", "polygons of the convex hull")
+    mesh_polyadr: np.ndarray = static("nmesh", "first polygon")
+    mesh_polyvertnum: np.ndarray = static("nmeshpoly", "vertices of the polygon")
+    mesh_polyvertadr: np.ndarray = static("nmeshpoly", "first entry in mesh_polyvert")
+    mesh_polyvert: np.ndarray = static(
+        "nmeshpolyvert", "vertices of polygons, counter-clockwise, by number within the mesh"
+    )
+    mesh_polymapnum: np.ndarray = static("nmeshvert", "polygons at the vertex")
+    mesh_polymapadr: np.ndarray = static("nmeshvert", "first entry in mesh_polymap")
+    mesh_polymap: np.ndarray = static("nmeshpolymap", "polygons at vertices, by number within the mesh")
     mesh_vert: Array = leaf("nmeshvert 3", "vertices in the inertial frame of the mesh, m", single=True)
     mesh_normal: Array = leaf(
         "nmeshnormal 3", "normals, or a normal and two tangents a vertex", dtype=np.float32
@@ -403,6 +413,9 @@ class Model(Catalogue):
     key_ctrl: Array = leaf("nkey nu", "controls", inert=True)
 
     # jaxsim's own
+    mesh_polyothers: np.ndarray = static(
+        "nmeshpolymap 3", "for a vertex and a polygon at it, three more corners that span it: structure.quads"
+    )
     modelname: str = label("name of the model", default="MuJoCo Model")
     nconmax: int = static("", "contact slots by hand; -1: chosen from the model", default=-1)
     njmax: int = static("", "constraint rows by hand; -1: chosen from the model", default=-1)

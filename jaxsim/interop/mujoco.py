@@ -14,6 +14,7 @@ from jaxsim.enums import PREFIXES, WrapType
 from jaxsim.model import Model, from_fields
 from jaxsim.options import Option, Statistic
 from jaxsim.pipeline import make_data as native
+from jaxsim.structure.quads import other_corners
 
 __all__ = ["as_model", "make_data", "put_model"]
 
@@ -120,6 +121,9 @@ def _fields(mj_model: Any) -> dict[str, Any]:
             fields[name] = mj_model.names.split(b"\0", 1)[0].decode()
         elif name in _OWN:
             continue
+        elif name == "mesh_polyothers":
+            meshes = {n: np.asarray(getattr(mj_model, n)) for n in dir(mj_model) if n.startswith("mesh_")}
+            fields[name] = other_corners(meshes)
         elif name == "wrap_sideid":
             wraps_geom = np.isin(mj_model.wrap_type, (WrapType.SPHERE, WrapType.CYLINDER))
             fields[name] = np.where(wraps_geom, np.round(mj_model.wrap_prm), -1).astype(np.int32)

@@ -24,13 +24,17 @@ SHAPES = {
     "box": 'type="box" size=".3 .2 .4"',
     "cylinder": 'type="cylinder" size=".3 .2"',
     "ellipsoid": 'type="ellipsoid" size=".3 .2 .4"',
+    "mesh": 'type="mesh" mesh="rock"',
 }
+_CORNERS = np.round(np.random.default_rng(0).normal(size=(30, 3)) * [0.15, 0.1, 0.2], 3)
+ASSETS = f'<asset><mesh name="rock" vertex="{" ".join(map(str, _CORNERS.ravel()))}"/></asset>'
 PAIRS = [
     ("plane", "sphere"),
     ("plane", "capsule"),
     ("plane", "box"),
     ("plane", "cylinder"),
     ("plane", "ellipsoid"),
+    ("plane", "mesh"),
     ("sphere", "sphere"),
     ("sphere", "capsule"),
     ("sphere", "box"),
@@ -49,7 +53,7 @@ def two_geoms(first: str, second: str, attributes: str = "", tilt: str = "10 20 
     lead = body.format(SHAPES[first], attributes)
     if first == "plane":
         lead = f'<geom {SHAPES[first]} pos=".1 .2 .05" euler="{tilt}" {attributes}/>'
-    xml = f"<mujoco><worldbody>{lead}{body.format(SHAPES[second], '')}</worldbody></mujoco>"
+    xml = f"<mujoco>{ASSETS}<worldbody>{lead}{body.format(SHAPES[second], '')}</worldbody></mujoco>"
     return mujoco.MjModel.from_xml_string(xml)
 
 

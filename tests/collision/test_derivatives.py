@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 from jaxsim.collision import collision
+from jaxsim.collision.pairs import convex
 from jaxsim.math import quaternion
 from jaxsim.model import Model
 from tests.collision import oracle
 
-COSTLY = [("capsule", "box"), ("box", "box")]
-CASES = [pytest.param(*p, marks=[pytest.mark.slow] if p in COSTLY else []) for p in oracle.PAIRS]
+CONVEX = [(a.name.lower(), b.name.lower()) for a, b in convex.PAIRS]
+COSTLY = [("capsule", "box"), ("box", "box"), *CONVEX]
+CASES = [pytest.param(*p, marks=[pytest.mark.slow] if p in COSTLY else []) for p in oracle.PAIRS + CONVEX]
 
 
 def _contacts(model: Model, xpos: jax.Array, xmat: jax.Array, motion: jax.Array) -> jax.Array:
@@ -122,6 +124,27 @@ DEGENERATE = {
     "capsule at the centre of a box": ("capsule", "box", _pose(0, 0, 0, 1, 0, 0, 0)),
     "stacked boxes": ("box", "box", _pose(0, 0, 0.8, 1, 0, 0, 0)),
     "coincident boxes": ("box", "box", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "coincident ellipsoids": ("ellipsoid", "ellipsoid", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "ellipsoids that touch at their poles": ("ellipsoid", "ellipsoid", _pose(0, 0, 0.8, 1, 0, 0, 0)),
+    "sphere at the centre of an ellipsoid": ("sphere", "ellipsoid", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "sphere at the pole of an ellipsoid": ("sphere", "ellipsoid", _pose(0, 0, 0.7, 1, 0, 0, 0)),
+    "ellipsoid touching a face": ("ellipsoid", "box", _pose(0, 0, 0.8, 1, 0, 0, 0)),
+    "ellipsoid at the centre of a box": ("ellipsoid", "box", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "ellipsoid on the axis of a cylinder": ("ellipsoid", "cylinder", _pose(0, 0, 0.55, 1, 0, 0, 0)),
+    "stacked cylinders": ("cylinder", "cylinder", _pose(0, 0, 0.4, 1, 0, 0, 0)),
+    "coincident cylinders": ("cylinder", "cylinder", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "cylinders side by side": ("cylinder", "cylinder", _pose(0.6, 0, 0, 1, 0, 0, 0)),
+    "cylinders that cross": ("cylinder", "cylinder", _pose(0, 0, 0.55, 1, 1, 0, 0)),
+    "cylinder standing on a box": ("cylinder", "box", _pose(0, 0, -0.6, 1, 0, 0, 0)),
+    "cylinder along a box": ("cylinder", "box", _pose(0.6, 0, 0, 1, 0, 0, 0)),
+    "rim on an edge": ("cylinder", "box", _pose(-0.6, 0, -0.6, 1, 0, 0, 0)),
+    "capsule along a cylinder": ("capsule", "cylinder", _pose(0.5, 0, 0, 1, 0, 0, 0)),
+    "capsule on the axis of a cylinder": ("capsule", "cylinder", _pose(0, 0, 0.8, 1, 0, 0, 0)),
+    "capsule across a cylinder's face": ("capsule", "cylinder", _pose(0, 0, 0.4, 0.5, 0.5, 0.5, 0.5)),
+    "capsule in an ellipsoid": ("capsule", "ellipsoid", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "sphere at the centre of a mesh": ("sphere", "mesh", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "coincident meshes": ("mesh", "mesh", _pose(0, 0, 0, 1, 0, 0, 0)),
+    "mesh at the centre of a box": ("box", "mesh", _pose(0, 0, 0, 1, 0, 0, 0)),
     "crossed box edges": ("box", "box", _pose(0.4, 0.4, 0, 0.7, 0.7, 0.1, 0.1)),
 }
 

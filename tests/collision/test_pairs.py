@@ -75,7 +75,9 @@ DYADIC = {
     "box": 'type="box" size=".25 .125 .5"',
     "cylinder": 'type="cylinder" size=".25 .125"',
     "ellipsoid": 'type="ellipsoid" size=".25 .125 .5"',
+    "mesh": 'type="mesh" mesh="brick"',
 }
+BRICK = " ".join(f"{x} {y} {z}" for x in (-0.25, 0.25) for y in (-0.125, 0.125) for z in (-0.5, 0.5))
 """Sizes whose sums are exact, so that ties of features are exact, and broken by order, not by rounding."""
 
 
@@ -94,7 +96,10 @@ def test_aligned_poses(first: str, second: str) -> None:
     """What people start from: axes parallel, faces flush, centres on each other, edges that cross at right angles."""
     body = '<body>{}<geom {} margin=".015625"/></body>'
     lead = body.format("" if first == "plane" else "<freejoint/>", DYADIC[first])
-    xml = f"<mujoco><worldbody>{lead}{body.format('<freejoint/>', DYADIC[second])}</worldbody></mujoco>"
+    asset = f'<asset><mesh name="brick" vertex="{BRICK}"/></asset>' if second == "mesh" else ""
+    xml = (
+        f"<mujoco>{asset}<worldbody>{lead}{body.format('<freejoint/>', DYADIC[second])}</worldbody></mujoco>"
+    )
     mj_model = mujoco.MjModel.from_xml_string(xml)
     xpos, xmat = _aligned_poses(np.random.default_rng(14), 500)
     if (first, second) == ("plane", "capsule"):

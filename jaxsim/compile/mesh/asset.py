@@ -11,6 +11,7 @@ from jaxsim.compile.columns import column, columns, landed
 from jaxsim.compile.inertia import MESH, principal_axes
 from jaxsim.compile.mesh.builtin import SHAPES
 from jaxsim.compile.mesh.data import Triangles
+from jaxsim.compile.mesh.faces import Polygons, hull_polygons, join_polygons
 from jaxsim.compile.mesh.hull import Hull, convex_hull
 from jaxsim.compile.mesh.moments import Corners, centroid, products, solid_center, surface_center
 from jaxsim.compile.mesh.msh import read_msh
@@ -21,6 +22,7 @@ from jaxsim.enums import GeomType
 from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3, to_matrix, unit_quat
+from jaxsim.structure.quads import other_corners
 
 __all__ = ["Mesh", "compile_mesh", "mesh_fields"]
 
@@ -47,6 +49,7 @@ class Mesh:
         material: name of its material.
         triangles: vertices, faces, normals and texture coordinates.
         hull: convex hull, None if nothing needs it.
+        polygons: those that bound the hull.
     """
 
     element: Element
@@ -55,6 +58,7 @@ class Mesh:
     id: int
     triangles: Triangles = field(default_factory=Triangles)
     hull: Hull | None = None
+    polygons: Polygons = field(default_factory=list)
     pos: Vec3 = ORIGIN
     quat: Quat = IDENTITY
     volume: float = 0.0
@@ -211,6 +215,7 @@ def _process(mesh: Mesh, needs_hull: bool) -> None:
         _check_orientation(vert, t.face)
     if needs_hull or not t.face.size:
         mesh.hull = convex_hull(vert, values["maxhullvert"])
+        mesh.polygons = hull_polygons(vert, mesh.hull.face)
     if not t.face.size:
         assert mesh.hull is not None
         t.face = mesh.hull.face.copy()
@@ -219,6 +224,7 @@ def _process(mesh: Mesh, needs_hull: bool) -> None:
     if mirrored:
         for index in (t.face, t.facenormal, t.facetexcoord):
             index[:, [1, 2]] = index[:, [2, 1]]
+        mesh.polygons = [path[::-1] for path in mesh.polygons]
     vert = _transform(mesh, vert)
     origin, area = centroid(Corners.of(vert, t.face))
     if area < MINVAL:
@@ -336,7 +342,9 @@ def mesh_fields(meshes: list[Mesh]) -> dict[str, Any]:
     blank = [t.facetexcoord if t.texcoord.size else np.zeros_like(t.face) for t in parts]
     fields["mesh_facetexcoord"] = join("mesh_facetexcoord", blank)
     fields["mesh_graph"] = join("mesh_graph", graphs)
+    fields |= join_polygons([mesh.polygons for mesh in meshes], nvert)
     fields["mesh_vert"] = join("mesh_vert", [t.vert for t in parts])
     fields["mesh_normal"] = join("mesh_normal", [t.normal for t in parts])
     fields["mesh_texcoord"] = join("mesh_texcoord", [t.texcoord for t in parts])
+    fields["mesh_polyothers"] = other_corners(fields)
     return fields

@@ -1,0 +1,72 @@
+"""What touches: corners of the two cores, their shares and a normal, found without derivative.
+
+Everything that a contact depends on continuously is computed again from these discrete choices, in closed form, so
+that derivatives do not pass through the searches.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsim.collision.convex.difference import Pair
+from jaxsim.collision.convex.gjk import nearest
+from jaxsim.collision.convex.polytope import by_weight, penetration
+from jaxsim.collision.convex.solid import Kind
+from jaxsim.collision.points import Search
+from jaxsim.collision.vec import Vec
+
+__all__ = ["Features", "find_features"]
+
+
+class Features(NamedTuple):
+    """The features of each pair.
+
+    Attributes:
+      normal: unit normal from geom 1 to geom 2, in the frame of geom 1, components (npair, W).
+      code1: three corners of the first core, (3, npair, W).
+      code2: three corners of the second core, (3, npair, W).
+      weights: shares of the three in the nearest points, (3, npair, W).
+      far: whether the pair is known to be out of reach, (npair, W).
+    """
+
+    normal: Vec
+    code1: Array
+    code2: Array
+    weights: Array
+    far: Array
+
+
+def find_features(
+    kinds: tuple[Kind, Kind], pair: Pair, reach: Array, active: Array, search: Search
+) -> Features:
+    """Searches for the shortest vector between the cores, or out of their overlap.
+
+    Args:
+      kinds: what the cores are the sums of.
+      pair: the cores.
+      reach: distance of the cores above which nothing is asked, m, (npair, W).
+      active: pairs that are asked at all, (npair, W).
+      search: options.
+    """
+    found = nearest(kinds, pair, reach, active, search)
+    some = found.square > 0
+    inverse = jnp.where(some, -1.0 / jnp.sqrt(jnp.where(some, found.square, 1.0)), 0.0)
+    corners, weights = by_weight(found)
+    # a corner without weight gives its place to the first, so that no edge leads to it
+    code1, code2 = (jnp.where(weights[:3] > 0, c[:3], c[:1]) for c in (corners.code1, corners.code2))
+    apart = Features(found.point * inverse, code1, code2, weights[:3], found.far | ~active)
+
+    def deep() -> Features:
+        depth = penetration(kinds, pair, found, search)
+        return Features(
+            depth.normal.where(found.meet, apart.normal),
+            jnp.where(found.meet, depth.corners.code1, apart.code1),
+            jnp.where(found.meet, depth.corners.code2, apart.code2),
+            jnp.where(found.meet, depth.weights, apart.weights),
+            apart.far,
+        )
+
+    return lax.cond(jnp.any(found.meet), deep, lambda: apart)

@@ -1,0 +1,138 @@
+"""The distance between two cores: Gilbert, Johnson and Keerthi's algorithm, all pairs and worlds in one loop.
+
+A simplex of vertices of the difference moves towards the origin: each round finds the vertex w farthest against its
+nearest point x and puts it in the place of a corner that x does not need. x . w / |x| bounds the distance from below,
+|x| from above; when they meet, x is the shortest vector between the cores. A pair is done then, or when it is known to
+be out of reach, or when the simplex contains the origin. Source: as of `simplex` and `difference`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsim.collision.convex.difference import Pair, Vertex, farthest, pick, stack_vertices
+from jaxsim.collision.convex.settle import settled
+from jaxsim.collision.convex.simplex import Closest, closest_to_origin
+from jaxsim.collision.convex.solid import Kind
+from jaxsim.collision.points import Search
+from jaxsim.collision.vec import Vec
+from jaxsim.math.stage import stage
+
+__all__ = ["Nearest", "nearest"]
+
+
+class Nearest(NamedTuple):
+    """Where the search ended; components (npair, W).
+
+    Attributes:
+      corners: four corners of the simplex, (4, npair, W); some may repeat.
+      weights: of the corners at the nearest point, (4, npair, W).
+      point: the point of the simplex nearest to the origin, m.
+      square: its squared distance, m^2.
+      far: whether the cores are known to be farther apart than the reach.
+      meet: whether the cores touch or overlap.
+    """
+
+    corners: Vertex
+    weights: Array
+    point: Vec
+    square: Array
+    far: Array
+    meet: Array
+
+
+_RESTS, _MOVES, _MEETS, _FAR = range(4)
+"""What becomes of a pair: its nearest point stays, moves, the cores meet, they are out of reach."""
+
+
+class _State(NamedTuple):
+    found: Nearest
+    running: Array
+    rounds: Array
+
+
+def nearest(kinds: tuple[Kind, Kind], pair: Pair, reach: Array, active: Array, search: Search) -> Nearest:
+    """The point of the difference nearest to the origin.
+
+    Args:
+      kinds: what the two cores are the sums of.
+      pair: the cores.
+      reach: distance of the cores above which nothing is asked, m, (npair, W).
+      active: pairs that are asked at all, (npair, W).
+      search: most rounds; the tolerance is the distance below which cores touch, and the error of smooth distances.
+    """
+    offset = Vec(*(c + jnp.zeros_like(reach) for c in pair.offset))
+    first = farthest(kinds, pair, offset)
+    zero = jnp.zeros_like(reach)
+    none = zero > 0
+    weights = jnp.stack([zero + 1, zero, zero, zero])
+    point = first.point
+    found = Nearest(stack_vertices([first] * 4), weights, point, point.dot(point), none, none)
+    state = _State(found, active, jnp.zeros((), jnp.int32))
+
+    return lax.while_loop(
+        lambda s: jnp.any(s.running), lambda s: _round(kinds, pair, reach, search, s), state
+    ).found
+
+
+def _round(kinds: tuple[Kind, Kind], pair: Pair, reach: Array, search: Search, state: _State) -> _State:
+    """Puts one vertex into the simplex of each pair."""
+    old = state.found
+    new = farthest(kinds, pair, -old.point)
+    corners = pick(_first_free(old.weights), new, old.corners)
+    closest = closest_to_origin(corners.point)
+    verdict = settled(_verdict(state, new.point, closest, reach, search))
+    found = _moved(old, corners, closest, verdict)
+    count = state.rounds + 1
+    return _State(found, (verdict == _MOVES) & (count < search.iterations), count)
+
+
+@stage
+def _verdict(state: _State, w: Vec, closest: Closest, reach: Array, search: Search) -> Array:
+    """What becomes of each pair: one of the numbers above, (npair, W)."""
+    x, square = state.found.point, state.found.square
+    eps = jnp.finfo(square.dtype).eps
+    along = x.dot(w)
+    error = search.tolerance * search.tolerance
+    # the gap between the bounds, |x| (|x| - distance); below rounding it cannot shrink
+    close = square - along <= jnp.maximum(0.5 * error, 8 * eps * square)
+    far = (along > 0) & (along * along > reach * reach * square)
+    stalled = closest.square >= square * (1 - 4 * eps)
+    rest = jnp.where(closest.inside, _MEETS, jnp.where(stalled, _RESTS, _MOVES))
+    verdict = jnp.where(square <= error, _MEETS, jnp.where(far, _FAR, jnp.where(close, _RESTS, rest)))
+    return jnp.where(state.running, verdict, _RESTS)
+
+
+@stage
+def _moved(old: Nearest, corners: Vertex, closest: Closest, verdict: Array) -> Nearest:
+    """The next simplex: `corners` with their weights where x moves, all of them where the origin is inside."""
+    move, meet = verdict == _MOVES, verdict == _MEETS
+    kept = move | (meet & closest.inside)
+    point = Vec(*(_weighted(closest.weights, c) for c in corners.point))
+    return Nearest(
+        pick(kept, corners, old.corners),
+        jnp.where(move, closest.weights, old.weights),
+        point.where(move, old.point),
+        jnp.where(move, closest.square, old.square),
+        old.far | (verdict == _FAR),
+        old.meet | meet,
+    )
+
+
+@stage
+def _first_free(weights: Array) -> Array:
+    """Marks the first corner of weight 0, (4, npair, W)."""
+    free = weights <= 0
+    before = free[0]
+    first = [free[0]]
+    for n in range(1, 4):
+        first.append(free[n] & ~before)
+        before = before | free[n]
+    return jnp.stack(first)
+
+
+def _weighted(weights: Array, values: Array) -> Array:
+    return weights[0] * values[0] + weights[1] * values[1] + weights[2] * values[2] + weights[3] * values[3]

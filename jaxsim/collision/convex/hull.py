@@ -1,0 +1,157 @@
+"""The corner of a mesh's hull that is farthest in a direction.
+
+Small hulls are searched as a whole: their corners, filled up to the most that a mesh of the model has, are compared
+in one kernel. Over large ones a search climbs from neighbour to neighbour (`structure/climb.py`), starting at the best
+corner for one of 26 directions, all pairs and worlds in one loop; meshes of different sizes share it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsim.collision.largest import first_largest
+from jaxsim.collision.points import Shape
+from jaxsim.collision.vec import Vec
+from jaxsim.math.gather import rows_by_world
+from jaxsim.model import Model
+from jaxsim.structure.climb import Ladder, ladder
+from jaxsim.structure.hulls import hulls
+
+__all__ = ["Hull", "Tables", "corner_at", "farthest_corner", "hull_of", "hulls_of"]
+
+_WHOLE = 96
+"""Most corners of hulls that are searched as a whole: on a CPU as dear as a climb's gathers."""
+_DIRECTIONS = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+"""Where climbs start; row 9 (x + 1) + 3 (y + 1) + z + 1."""
+
+
+class Tables(NamedTuple):
+    """What the hulls of a model are searched by.
+
+    Attributes:
+      vert: vertices, m (nmeshvert, 3, 1 or W).
+      corners: rows of `vert` of each mesh (nmesh, k), filled up with the first.
+      ladder: neighbours; None: the hulls are small.
+      starts: the farthest corner in each of the directions (27 nmesh, 1 or W); None: as above.
+    """
+
+    vert: Array
+    corners: np.ndarray
+    ladder: Ladder | None
+    starts: Array | None
+
+
+class Hull(NamedTuple):
+    """The hull of each pair's mesh.
+
+    Attributes:
+      mesh: which mesh, (npair, 1 or W).
+      tables: of all meshes.
+      rows: rows of its corners in `mesh_vert`, (npair, k, 1 or W); None: it is climbed over.
+      points: the corners, m (npair, k, 3, 1 or W).
+    """
+
+    mesh: Array
+    tables: Tables
+    rows: Array | None
+    points: Array | None
+
+
+def hulls_of(model: Model) -> Tables:
+    """The tables of a model, once a step."""
+    corners = hulls(model.static).corners
+    if corners.shape[1] <= _WHOLE:
+        return Tables(model.mesh_vert, corners, None, None)
+    points = rows_by_world(lax.stop_gradient(model.mesh_vert), jnp.asarray(corners)[..., None])
+    toward = jnp.asarray(_DIRECTIONS, points.dtype)
+    along = _along(Vec(*(toward[None, :, k, None, None] for k in range(3))), points[:, None])
+    best = first_largest(along.reshape(-1, *along.shape[2:]))
+    rows = jnp.repeat(jnp.asarray(corners), len(_DIRECTIONS), axis=0)
+    return Tables(model.mesh_vert, corners, ladder(model.static), jnp.take_along_axis(rows, best, axis=1))
+
+
+def hull_of(shape: Shape) -> Hull:
+    """The hulls of one geom of each pair."""
+    tables: Tables = shape.assets
+    if tables.ladder is not None:
+        return Hull(shape.asset, tables, None, None)
+    rows = rows_by_world(jnp.asarray(tables.corners)[..., None], shape.asset)
+    return Hull(shape.asset, tables, rows, rows_by_world(tables.vert, rows))
+
+
+def corner_at(hull: Hull, row: Array) -> Vec:
+    """The corner of a number, in the mesh's frame."""
+    return Vec.split(rows_by_world(hull.tables.vert, row))
+
+
+def farthest_corner(hull: Hull, direction: Vec) -> Array:
+    """The row of `mesh_vert` of the corner that is farthest in a direction.
+
+    Args:
+      hull: the hulls.
+      direction: directions in the meshes' frames, of any length, components (npair, W).
+    """
+    held, toward = lax.stop_gradient((hull, direction))
+    rows, points = held.rows, held.points
+    if rows is None or points is None:
+        return _climbed(held, toward)
+    best = first_largest(_along(Vec(*(c[:, None] for c in toward)), points))
+    rows = jnp.broadcast_to(rows, (*rows.shape[:-1], best.shape[-1]))
+    return jnp.take_along_axis(rows, best[:, None], axis=1, mode="clip")[:, 0]
+
+
+class _Climb(NamedTuple):
+    """Where each search stands, (npair, W): a corner, how far it is, the row of neighbours to be looked at."""
+
+    corner: Array
+    height: Array
+    ledge: Array
+    running: Array
+
+
+def _climbed(hull: Hull, direction: Vec) -> Array:
+    """The end of a climb from neighbour to better neighbour."""
+    tables, steps = hull.tables, hull.tables.ladder
+    assert steps is not None
+    assert tables.starts is not None
+    first, rows, more = (jnp.asarray(x) for x in steps)
+
+    def go_on(at: _Climb) -> _Climb:
+        """Looks at one row of neighbours of each corner."""
+        near = rows_by_world(rows[..., None], at.ledge)
+        along = _along(Vec(*(c[:, None] for c in direction)), rows_by_world(tables.vert, near))
+        number = first_largest(along)[:, None]
+        best, corner = (jnp.take_along_axis(x, number, axis=1, mode="clip")[:, 0] for x in (along, near))
+        better = at.running & (best > at.height)
+        last = ~more.at[at.ledge].get(mode="promise_in_bounds")
+        ledge = jnp.where(better, first.at[corner].get(mode="promise_in_bounds"), at.ledge + ~last)
+        return _Climb(
+            jnp.where(better, corner, at.corner),
+            jnp.where(better, best, at.height),
+            ledge,
+            at.running & (better | ~last),
+        )
+
+    corner = rows_by_world(tables.starts, hull.mesh * len(_DIRECTIONS) + _cell(direction))
+    height = corner_at(hull, corner).dot(direction)
+    ledge = first.at[corner].get(mode="promise_in_bounds")
+    start = _Climb(corner, height, ledge, jnp.ones_like(height, bool))
+    return lax.while_loop(lambda at: jnp.any(at.running), go_on, start).corner
+
+
+def _cell(direction: Vec) -> Array:
+    """The number of the tabulated direction near a direction."""
+    x, y, z = (jnp.abs(c) for c in direction)
+    most = jnp.maximum(jnp.maximum(x, y), z)
+    half = 0.5 * jnp.where(most > 0, most, 1.0)
+    signs = [(c > half).astype(jnp.int32) - (c < -half).astype(jnp.int32) for c in direction]
+    return 9 * (signs[0] + 1) + 3 * (signs[1] + 1) + signs[2] + 1
+
+
+def _along(direction: Vec, points: Array) -> Array:
+    """Inner products (..., W) of directions, components that broadcast, and points (..., 3, W)."""
+    return Vec.split(points).dot(direction)

@@ -1,0 +1,463 @@
+"""How deep two cores overlap: a polytope inside their difference grows until its nearest face is one of the difference.
+
+Van den Bergen's expanding polytope algorithm (as of `difference`, section 4.3.8), arranged for many pairs and worlds at
+once. Each round takes the face nearest to the origin, finds the vertex of the difference farthest along its normal, and
+replaces the face and those of its three neighbours that see the vertex by a fan around it. Going no further than the
+neighbours keeps a round small and free of cases; the surface may then fail to be convex, but it encloses the
+origin, so the least distance of its faces' planes still bounds the depth from below, and the farthest vertex bounds
+it from above.
+
+Faces are numbered by their three vertices, counter-clockwise from outside, eight bits each. Rounds are the same for
+all pairs, so a vertex and two faces go to rows that are known without looking; the others take the places of the
+faces they replace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsim.collision.convex.difference import Pair, Vertex, farthest, pick, stack_vertices
+from jaxsim.collision.convex.gjk import Nearest
+from jaxsim.collision.convex.settle import settled
+from jaxsim.collision.convex.solid import Kind
+from jaxsim.collision.points import Search
+from jaxsim.collision.vec import Vec
+from jaxsim.math.stage import stage
+
+__all__ = ["ROUNDS", "Depth", "by_weight", "penetration"]
+
+ROUNDS = 34
+"""Most rounds, whatever the option says: sizes the buffers."""
+
+_FIRST_VERTICES = 4
+_FIRST_FACES = 4
+_ROWS = -(-(_FIRST_FACES + 2 * ROUNDS) // 8) * 8
+_REMOVED = 8
+"""Most faces that a round replaces."""
+_EDGES = _REMOVED + 2
+"""Most edges of the region of so many faces."""
+_NONE = -1
+_LIMIT = 1e30
+"""Distance of a face that is never taken, m."""
+
+
+class Depth(NamedTuple):
+    """The nearest face of the difference.
+
+    Attributes:
+      corners: its corners, (3, npair, W).
+      weights: of the corners at the point nearest to the origin, (3, npair, W).
+      normal: its unit normal, outwards, in the frame of geom 1, components (npair, W).
+    """
+
+    corners: Vertex
+    weights: Array
+    normal: Vec
+
+
+class _State(NamedTuple):
+    vertices: Vertex
+    faces: Array
+    normal: Vec
+    dist: Array
+    running: Array
+    best: Array
+    upper: Array
+    rounds: Array
+
+
+def penetration(kinds: tuple[Kind, Kind], pair: Pair, found: Nearest, search: Search) -> Depth:
+    """The nearest face of the difference, for pairs whose cores meet; anything finite for the others.
+
+    Args:
+      kinds: what the two cores are the sums of.
+      pair: the cores.
+      found: where the search of the distance ended; the origin is in its simplex.
+      search: most rounds, and the error of the depth of curved cores.
+    """
+    first, scale = _first_polytope(kinds, pair, found)
+    rounding = 16 * jnp.finfo(scale.dtype).eps * scale
+    smooth = kinds[0].smooth or kinds[1].smooth
+    gap = jnp.maximum(search.tolerance, rounding) if smooth else rounding
+
+    most = jnp.minimum(search.iterations, ROUNDS)
+    end = lax.while_loop(
+        lambda s: jnp.any(s.running), lambda s: _round(kinds, pair, gap, rounding, most, s), first
+    )
+    corners = _rows(end.vertices, _corners(end.best))
+    a, b, c = (Vec(*(x[n] for x in corners.point)) for n in range(3))
+    normal, _ = plane(a, b, c)
+    area = (b - a).cross(c - a).dot(normal)
+    inverse = jnp.where(area > 0, 1.0 / jnp.where(area > 0, area, 1.0), 0.0)
+    # triangles that the origin's projection makes with the edges; it may lie beside the triangle, on the same face
+    u, v = (p.cross(q).dot(normal) * inverse for p, q in ((b, c), (c, a)))
+    return Depth(corners, jnp.stack([u, v, 1 - u - v]), normal)
+
+
+def _first_polytope(kinds: tuple[Kind, Kind], pair: Pair, found: Nearest) -> tuple[_State, Array]:
+    """A tetrahedron, the origin inside or on its first face, and a length of the order of the sizes.
+
+    A simplex of few corners, or a flat one, is completed by farthest vertices.
+    """
+    order, _ = by_weight(found)
+    base = _base(kinds, pair, order)
+    vertices, faces, scale = _apex(kinds, pair, base, order)
+    normal, dist = _face_planes(vertices, faces)
+
+    def padded(x: Array, rows: int, value: float = 0) -> Array:
+        return jnp.pad(x, ((0, rows - x.shape[0]), *((0, 0),) * (x.ndim - 1)), constant_values=value)
+
+    state = _State(
+        jax.tree.map(lambda x: padded(x, _FIRST_VERTICES + ROUNDS), vertices),
+        padded(faces, _ROWS, _NONE),
+        Vec(*(padded(c, _ROWS) for c in normal)),
+        padded(dist, _ROWS, _LIMIT),
+        found.meet,
+        faces[0],
+        jnp.full_like(scale, _LIMIT),
+        jnp.zeros((), jnp.int32),
+    )
+    return state, scale
+
+
+def _base(kinds: tuple[Kind, Kind], pair: Pair, order: Vertex) -> Vertex:
+    """The triangle: the first three corners, or farthest vertices in place of those that coincide or lie in line."""
+    a, b, c = (jax.tree.map(lambda x, n=n: x[n], order) for n in range(3))
+    lone, edge = settled(_alone(a.point, b.point))
+    b = pick(lone, _beyond(kinds, pair, edge, a.point), b)
+    thin, across = settled(_in_line(a.point, b.point, c.point))
+    c = pick(thin, _beyond(kinds, pair, across, a.point), c)
+    return stack_vertices([a, b, c])
+
+
+@stage
+def _alone(a: Vec, b: Vec) -> tuple[Array, Vec]:
+    """Whether two points coincide, and the vector between them, or any."""
+    extent = sum((jnp.abs(x) for v in (a, b) for x in v), start=jnp.zeros_like(a.x))
+    edge = b - a
+    one, zero = jnp.ones_like(extent), jnp.zeros_like(extent)
+    lone = _length(edge) <= _tiny(extent)
+    return lone, Vec(one, zero, zero).where(lone, edge)
+
+
+@stage
+def _in_line(a: Vec, b: Vec, c: Vec) -> tuple[Array, Vec]:
+    """Whether three points are in line, and a vector across the line through the first two."""
+    edge = b - a
+    scale = _length(edge)
+    extent = sum((jnp.abs(x) for x in c), start=scale)
+    thin = _length(edge.cross(c - a)) <= _tiny(scale * extent)
+    return thin, edge.cross(_least_axis(edge))
+
+
+def _beyond(kinds: tuple[Kind, Kind], pair: Pair, direction: Vec, start: Vec) -> Vertex:
+    """Of the vertices along and against a direction the one farther from a point."""
+    along, against = farthest(kinds, pair, direction), farthest(kinds, pair, -direction)
+    return pick(settled(_ahead(along.point, against.point, direction, start)), along, against)
+
+
+@stage
+def _ahead(along: Vec, against: Vec, direction: Vec, start: Vec) -> Array:
+    return (along - start).dot(direction) >= (start - against).dot(direction)
+
+
+def _apex(kinds: tuple[Kind, Kind], pair: Pair, base: Vertex, order: Vertex) -> tuple[Vertex, Array, Array]:
+    """The four vertices, the four faces, and a length of the order of the sizes."""
+    points = [Vec(*(x[n] for x in base.point)) for n in range(3)]
+    normal, _ = plane(*points)
+    beyond = _beyond(kinds, pair, normal, points[0])
+    fourth = jax.tree.map(lambda x: x[3], order)
+    scale = (
+        _length(points[1] - points[0]) + _length(points[2] - points[0]) + _length(beyond.point - points[0])
+    )
+    same = [(x == y[:3]) for x, y in zip(base.point, order.point, strict=True)]
+    kept = _all(same[0] & same[1] & same[2])
+    apex = pick(settled(_high(points[0], fourth.point, normal, scale)) & kept, fourth, beyond)
+    up = settled(_above(points[0], apex.point, normal))
+    faces = [
+        jnp.where(up, _face(0, 2, 1), _face(0, 1, 2)),
+        jnp.where(up, _face(0, 1, 3), _face(1, 0, 3)),
+        jnp.where(up, _face(1, 2, 3), _face(2, 1, 3)),
+        jnp.where(up, _face(2, 0, 3), _face(0, 2, 3)),
+    ]
+    vertices = jax.tree.map(lambda x, y: jnp.concatenate([x, y[None]]), base, apex)
+    return vertices, jnp.stack(faces).astype(jnp.int32), scale
+
+
+@stage
+def _high(a: Vec, p: Vec, normal: Vec, scale: Array) -> Array:
+    return jnp.abs((p - a).dot(normal)) > _tiny(scale)
+
+
+@stage
+def _above(a: Vec, p: Vec, normal: Vec) -> Array:
+    return (p - a).dot(normal) > 0
+
+
+def _tiny(scale: Array) -> Array:
+    return 64 * jnp.finfo(scale.dtype).eps * scale
+
+
+@stage
+def _face_planes(vertices: Vertex, faces: Array) -> tuple[Vec, Array]:
+    normal, dist = plane(*(_rows(vertices, k).point for k in _corners(faces)))
+    return normal, dist
+
+
+@stage
+def by_weight(found: Nearest) -> tuple[Vertex, Array]:
+    """The corners of the simplex and their weights, those of positive weight first."""
+    some = found.weights > 0
+    rank = jnp.cumsum(some, axis=0, dtype=jnp.int32) - 1
+    rest = jnp.cumsum(~some, axis=0, dtype=jnp.int32) + rank[3]
+    place = jnp.where(some, rank, rest)
+    parts = [jax.tree.map(lambda x, n=n: x[n], (found.corners, found.weights)) for n in range(4)]
+    ordered = []
+    for n in range(4):
+        chosen = parts[3]
+        for k in range(3):
+            chosen = jax.tree.map(lambda x, y, here=place[k] == n: jnp.where(here, x, y), parts[k], chosen)
+        ordered.append(chosen)
+    return jax.tree.map(lambda *x: jnp.stack(x), *ordered)
+
+
+def _least_axis(v: Vec) -> Vec:
+    """The coordinate axis most across a vector."""
+    x, y, z = (jnp.abs(c) for c in v)
+    first = (x <= y) & (x <= z)
+    second = ~first & (y <= z)
+    one, zero = jnp.ones_like(x), jnp.zeros_like(x)
+    return Vec(
+        jnp.where(first, one, zero), jnp.where(second, one, zero), jnp.where(first | second, zero, one)
+    )
+
+
+def _round(
+    kinds: tuple[Kind, Kind], pair: Pair, gap: Array, rounding: Array, most: Array, state: _State
+) -> _State:
+    """Expands the nearest face of each pair."""
+    lower, slot = _least(state.dist)
+    face, nx, ny, nz = (_row(x, slot) for x in (state.faces, *state.normal))
+    normal = Vec(nx, ny, nz)
+    new = farthest(kinds, pair, normal)
+    upper = _upper(normal, new.point)
+    verdict = settled(_verdict(state, lower, upper, gap))
+    expand, better = verdict >= _GROWS, verdict % 2 == 1
+
+    row = state.rounds + _FIRST_VERTICES
+    place = _places(settled(_seeing(state, new.point, rounding)), state.faces, slot, expand)
+    edges, count = _horizon(_listed(state.faces, place), face)
+    fan, fan_normal, fan_dist = _fan(state.vertices, edges, new.point, row)
+    top = _FIRST_FACES + 2 * state.rounds
+
+    def put(table: Array, values: Array, blank: float) -> Array:
+        for n in range(_REMOVED):
+            table = jnp.where(place == n, values[n], table)
+        extra = [_look_up(values, count + n, blank) for n in range(2)]
+        fresh = jnp.where(expand, jnp.stack(extra), blank).astype(table.dtype)
+        return lax.dynamic_update_slice_in_dim(table, fresh, top, 0)
+
+    return _State(
+        jax.tree.map(lambda b, x: lax.dynamic_update_slice_in_dim(b, x[None], row, 0), state.vertices, new),
+        put(state.faces, fan, _NONE),
+        Vec(*(put(t, x, 0) for t, x in zip(state.normal, fan_normal, strict=True))),
+        put(state.dist, fan_dist, _LIMIT),
+        expand & (state.rounds + 1 < most),
+        jnp.where(better, face, state.best),
+        jnp.where(better, jnp.minimum(upper, state.upper), state.upper),
+        state.rounds + 1,
+    )
+
+
+@stage
+def _upper(normal: Vec, w: Vec) -> Array:
+    return normal.dot(w)
+
+
+_GROWS = 2
+"""Verdict of a round, to which 1 is added where the face is the best yet."""
+
+
+@stage
+def _verdict(state: _State, lower: Array, upper: Array, gap: Array) -> Array:
+    finished = (upper - lower <= gap) | (lower >= _LIMIT)
+    # of faces equally good the last, whose vertices are the nearest
+    better = (upper < state.upper) | (finished & (upper <= state.upper + gap))
+    verdict = jnp.where(finished, 0, _GROWS) + better
+    return jnp.where(state.running, verdict, 0)
+
+
+@stage
+def _seeing(state: _State, w: Vec, rounding: Array) -> Array:
+    """Which faces see a vertex."""
+    n = state.normal
+    return n.x * w.x + n.y * w.y + n.z * w.z - state.dist > rounding
+
+
+@stage
+def _places(seen: Array, faces: Array, slot: Array, expand: Array) -> Array:
+    """The place of each face in the list of those to be replaced, -1: it stays; (rows, npair, W).
+
+    The nearest face is the first; the others see the new vertex. If they are too many only the first is replaced:
+    the surface stays closed around the origin, though not convex.
+    """
+    nearest = jnp.arange(_ROWS).reshape(-1, *[1] * slot.ndim) == slot
+    seen = seen & ~nearest & (faces != _NONE)
+    rank = _ranks(seen, 8)
+    many = rank[-1] + seen[-1] > _REMOVED - 1
+    return jnp.where(expand, jnp.where(nearest, 0, jnp.where(seen & ~many, rank + 1, -1)), -1)
+
+
+@stage
+def _listed(faces: Array, place: Array) -> Array:
+    """The faces to be replaced, by place; `_NONE` beyond the last."""
+    return jnp.stack([_fold(jnp.maximum, jnp.where(place == n, faces, _NONE)) for n in range(_REMOVED)])
+
+
+@stage
+def _horizon(removed: Array, face: Array) -> tuple[Array, Array]:
+    """The edges between faces that are replaced and those that stay.
+
+    Returns:
+      start and end of each edge, eight bits each, (most edges, npair, W), `_NONE` beyond the last; the number of faces
+      that are replaced.
+    """
+    i, j, k = _corners(removed)
+    start, stop = jnp.concatenate([i, j, k]), jnp.concatenate([j, k, i])
+    valid = jnp.concatenate([removed != _NONE] * 3)
+    there, back = jnp.where(valid, start | (stop << 8), _NONE), stop | (start << 8)
+    inner = jnp.zeros_like(valid)
+    for n in range(3 * _REMOVED):
+        inner = inner | (back == there[n])
+    outer = valid & ~inner
+    rank = _ranks(outer, 3 * _REMOVED)
+    place = jnp.where(outer, rank, -1)
+    edges = jnp.stack([_most(jnp.where(place == n, there, _NONE)) for n in range(_EDGES)])
+    count = _total(removed != _NONE)
+    # a region that is no disk has more edges than there is room for: the nearest face alone is replaced
+    broken = rank[-1] + outer[-1] > count + 2
+    i, j, k = _corners(face)
+    alone = jnp.stack([i | (j << 8), j | (k << 8), k | (i << 8), *[jnp.full_like(i, _NONE)] * (_EDGES - 3)])
+    return jnp.where(broken, alone, edges), jnp.where(broken, 1, count)
+
+
+@stage
+def _fan(vertices: Vertex, edges: Array, w: Vec, row: Array) -> tuple[Array, Vec, Array]:
+    """The faces between edges and the new vertex, their normals and distances."""
+    some = edges != _NONE
+    start, stop = jnp.where(some, edges & 255, 0), jnp.where(some, (edges >> 8) & 255, 0)
+    a, b = (Vec(*(jnp.take_along_axis(c, n, axis=0) for c in vertices.point)) for n in (start, stop))
+    normal, dist = plane(a, b, w)
+    zero = jnp.zeros((), dist.dtype)
+    return (
+        jnp.where(some, _face(start, stop, row), _NONE),
+        Vec(*(jnp.where(some, c, zero) for c in normal)),
+        jnp.where(some, dist, _LIMIT),
+    )
+
+
+def _ranks(marked: Array, group: int) -> Array:
+    """How many of the earlier rows are marked; groups of rows are counted by themselves, then added up."""
+    x = marked.astype(jnp.int32)
+    x = x.reshape(-1, group, *x.shape[1:])
+    before = jnp.asarray(np.tri(group, k=-1, dtype=np.int32)).reshape(group, group, *[1] * (x.ndim - 2))
+    rank = jnp.zeros_like(x)
+    for n in range(group - 1):
+        rank = rank + before[:, n] * x[:, n : n + 1]
+    total = rank[:, -1] + x[:, -1]
+    starts = [jnp.zeros_like(total[0])]
+    for n in range(total.shape[0] - 1):
+        starts.append(starts[-1] + total[n])
+    return (rank + jnp.stack(starts)[:, None]).reshape(marked.shape)
+
+
+def _look_up(table: Array, row: Array, blank: float) -> Array:
+    """Row number `row` of a short table, `blank` beyond it."""
+    result = jnp.full(row.shape, blank, table.dtype)
+    for n in range(table.shape[0]):
+        result = jnp.where(row == n, table[n], result)
+    return result
+
+
+def _all(x: Array) -> Array:
+    return x[0] & x[1] & x[2]
+
+
+def _most(x: Array) -> Array:
+    result = x[0]
+    for n in range(1, x.shape[0]):
+        result = jnp.maximum(result, x[n])
+    return result
+
+
+def _total(marked: Array) -> Array:
+    result = marked[0].astype(jnp.int32)
+    for n in range(1, marked.shape[0]):
+        result = result + marked[n]
+    return result
+
+
+def _face(i: Array | int, j: Array | int, k: Array | int) -> Array:
+    return jnp.asarray(i | (j << 8) | (k << 16), jnp.int32)
+
+
+def _corners(face: Array) -> Array:
+    """Numbers of the corners of faces, on a new first axis."""
+    face = jnp.maximum(face, 0)
+    return jnp.stack([face & 255, (face >> 8) & 255, (face >> 16) & 255])
+
+
+def _least(dist: Array) -> tuple[Array, Array]:
+    """The least distance, and its row."""
+    least = _fold(jnp.minimum, dist)
+    rows = jnp.arange(_ROWS, dtype=jnp.int32).reshape(-1, *[1] * least.ndim)
+    return least, _fold(jnp.maximum, jnp.where(dist == least, rows, 0))
+
+
+def _fold(operation: Callable[[Array, Array], Array], x: Array) -> Array:
+    """Reduces the first axis, written out in two steps, which XLA for CPU vectorises."""
+    step = x.shape[0] // 8
+    parts = [x[n * step : (n + 1) * step] for n in range(8)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = operation(total, part)
+    result = total[0]
+    for n in range(1, step):
+        result = operation(result, total[n])
+    return result
+
+
+@stage
+def plane(a: Vec, b: Vec, c: Vec) -> tuple[Vec, Array]:
+    """Unit normal of a triangle, counter-clockwise from where it points, and its distance from the origin.
+
+    Without an area the normal is 0 and the distance `_LIMIT`.
+    """
+    u, v = b - a, c - a
+    normal = u.cross(v)
+    area = normal.dot(normal)
+    some = area > jnp.square(8 * jnp.finfo(area.dtype).eps) * u.dot(u) * v.dot(v)
+    inverse = jnp.where(some, 1.0 / jnp.sqrt(jnp.where(some, area, 1.0)), 0.0)
+    normal = normal * inverse
+    return normal, jnp.where(some, normal.dot(a), _LIMIT)
+
+
+def _length(v: Vec) -> Array:
+    square = v.dot(v)
+    some = square > 0
+    return jnp.where(some, jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
+
+
+def _row(table: Array, index: Array) -> Array:
+    return jnp.take_along_axis(table, index[None], axis=0)[0]
+
+
+def _rows(vertices: Vertex, index: Array) -> Vertex:
+    """Vertices by number, (n, npair, W)."""
+    return jax.tree.map(lambda x: jnp.take_along_axis(x, index, axis=0), vertices)

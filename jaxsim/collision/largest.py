@@ -1,0 +1,39 @@
+"""The first of the largest of many numbers."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsim.math.stage import stage
+
+__all__ = ["first_largest"]
+
+_TOGETHER = 8
+"""Numbers compared in one kernel."""
+
+
+def first_largest(values: Array) -> Array:
+    """Where the first of the largest values (n, k, W) along the middle axis is, (n, W)."""
+    index: Array | None = None
+    while values.shape[1] > 1:
+        values, index = _knock_out(values, index)
+    return jnp.zeros(values[:, 0].shape, jnp.int32) if index is None else index[:, 0]
+
+
+@stage
+def _knock_out(values: Array, index: Array | None) -> tuple[Array, Array]:
+    """The largest of each few neighbours, and the index it had."""
+    k = values.shape[1]
+    groups = -(-k // _TOGETHER)
+    pad = ((0, 0), (0, groups * _TOGETHER - k), (0, 0))
+    if index is None:
+        index = jnp.broadcast_to(np.arange(k, dtype=np.int32)[:, None], values.shape)
+    values = jnp.pad(values, pad, constant_values=-jnp.inf).reshape(len(values), groups, _TOGETHER, -1)
+    index = jnp.pad(index, pad).reshape(values.shape)
+    best, at = values[:, :, 0], index[:, :, 0]
+    for i in range(1, min(_TOGETHER, k)):
+        better = values[:, :, i] > best
+        best, at = jnp.where(better, values[:, :, i], best), jnp.where(better, index[:, :, i], at)
+    return best, at

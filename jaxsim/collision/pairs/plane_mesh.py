@@ -1,0 +1,92 @@
+"""Plane against mesh: the lowest corner of its hull, and the face at it that lies flattest.
+
+Of a face with more than four corners four are taken (`structure/quads.py`). The rule is the C engine's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsim.collision.largest import first_largest
+from jaxsim.collision.points import Points, Shape, stack_points
+from jaxsim.collision.vec import Vec
+from jaxsim.enums import GeomType
+from jaxsim.math.axis import take
+from jaxsim.math.gather import rows_by_world
+from jaxsim.math.stage import stage
+from jaxsim.math.vector import cross
+from jaxsim.model import Model
+from jaxsim.structure.colliders import collider
+from jaxsim.structure.hulls import Hulls, hulls
+
+__all__ = ["plane_mesh"]
+
+
+class _Meshes(NamedTuple):
+    """All meshes of a model.
+
+    Attributes:
+      hulls: their tables.
+      vert: vertices, m (nmeshvert, 3, 1 or W).
+      normal: outward normals of polygons, of any length (npoly, 3, 1 or W).
+    """
+
+    hulls: Hulls
+    vert: Array
+    normal: Array
+
+
+def _meshes(model: Model) -> _Meshes:
+    """The tables that `Shape.asset` chooses from."""
+    tables = hulls(model.static)
+    first, second, third = (take(model.mesh_vert, tables.polygon[:, k]) for k in range(3))
+    return _Meshes(tables, model.mesh_vert, cross(second - first, third - first))
+
+
+@collider(GeomType.PLANE, GeomType.MESH, points=4, assets=_meshes, exhaustive=1 << 20)
+@stage
+def plane_mesh(plane: Shape, mesh: Shape, margin: Array) -> Points:
+    """Plane against mesh: up to four points, the first is the lowest."""
+    tables, vert, polygon_normal = mesh.assets
+    normal = plane.axes.z
+    down = -mesh.axes.to_local(normal)
+
+    corners = rows_by_world(jnp.asarray(tables.corners)[..., None], mesh.asset)
+    depth = _along(down, rows_by_world(vert, corners))
+    lowest = _pick(corners, first_largest(depth))
+
+    entries = rows_by_world(jnp.asarray(tables.entries)[..., None], lowest)
+    polygons = jnp.asarray(tables.at).at[entries].get(mode="promise_in_bounds")
+    facing = rows_by_world(polygon_normal, polygons)
+    length = jnp.sqrt(jnp.sum(facing * facing, axis=2))
+    flattest = _pick(entries, first_largest(_along(down, facing) / length))
+    others = rows_by_world(jnp.asarray(tables.others)[..., None], flattest)
+
+    points = []
+    for k in range(4):
+        chosen = lowest if k == 0 else others[:, k - 1]
+        local = Vec.split(rows_by_world(vert, chosen))
+        corner = mesh.pos + mesh.axes.to_world(local)
+        dist = (corner - plane.pos).dot(normal)
+        # a corner above the centre is on the far side of the mesh
+        valid = (
+            jnp.ones_like(dist, bool)
+            if k == 0
+            else (dist < margin) & (local.dot(down) > 0) & (chosen != lowest)
+        )
+        points.append(Points(dist, corner - normal * (0.5 * dist), normal, valid=valid))
+    return stack_points(points)
+
+
+def _along(direction: Vec, vectors: Array) -> Array:
+    """Inner products (n, k, W) of directions, components (n, W), and vectors (n, k, 3, W)."""
+    x, y, z = (c[:, None] for c in direction)
+    return vectors[:, :, 0] * x + vectors[:, :, 1] * y + vectors[:, :, 2] * z
+
+
+def _pick(table: Array, index: Array) -> Array:
+    """Entries (n, W) of a table (n, k, 1 or W), at `index` (n, W)."""
+    return jnp.take_along_axis(table, index[:, None], axis=1, mode="clip")[:, 0]

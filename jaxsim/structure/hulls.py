@@ -1,0 +1,68 @@
+"""The convex hulls of meshes as tables that a program can index: static, from the model's graphs and polygons."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxsim.pytree import Static, index_array
+
+__all__ = ["Hulls", "hulls"]
+
+
+class Hulls(NamedTuple):
+    """Tables of all meshes; vertices are rows of `mesh_vert`, polygons of all meshes are numbered together.
+
+    Attributes:
+      corners: vertices of each mesh's hull (nmesh, k), filled up with the first; none: those of mesh 0.
+      polygon: vertices of each polygon (npoly, n), counter-clockwise, filled up with the first.
+      entries: for each vertex the entries below that are its own (nmeshvert, d), filled up with the first.
+      at: polygon of each entry: a vertex and a polygon that it is a corner of (nentry,).
+      others: up to three more corners of that polygon (nentry, 3), see `mesh_polyothers`; filled up with the vertex.
+    """
+
+    corners: np.ndarray
+    polygon: np.ndarray
+    entries: np.ndarray
+    at: np.ndarray
+    others: np.ndarray
+
+
+@functools.lru_cache(maxsize=64)
+def hulls(static: Static) -> Hulls:
+    """The tables of a model."""
+    vertex = np.asarray(static.mesh_vertadr)
+    corners = [_corners(static, k) for k in range(static.nmesh)]
+    owner = np.repeat(np.arange(static.nmesh), static.mesh_polynum)
+    starts, sizes = static.mesh_polyvertadr, static.mesh_polyvertnum
+    polygons = [
+        vertex[owner[p]] + static.mesh_polyvert[starts[p] : starts[p] + sizes[p]] for p in range(len(owner))
+    ]
+    mesh = np.repeat(np.arange(static.nmesh), static.mesh_vertnum)
+    mine = [np.arange(a, a + n) for a, n in zip(static.mesh_polymapadr, static.mesh_polymapnum, strict=True)]
+    at = static.mesh_polymap + np.repeat(static.mesh_polyadr[mesh], static.mesh_polymapnum)
+    others = static.mesh_polyothers + np.repeat(vertex[mesh], static.mesh_polymapnum)[:, None]
+    return Hulls(
+        corners=_filled(corners, 1),
+        polygon=_filled(polygons, 3),
+        entries=_filled(mine, 1),
+        at=index_array(at),
+        others=index_array(others),
+    )
+
+
+def _corners(static: Static, mesh: int) -> np.ndarray:
+    start = static.mesh_graphadr[mesh]
+    if start < 0:
+        return np.zeros(0, int)
+    count = static.mesh_graph[start]
+    return static.mesh_vertadr[mesh] + static.mesh_graph[start + 2 + count : start + 2 + 2 * count]
+
+
+def _filled(rows: list[np.ndarray], least: int) -> np.ndarray:
+    """Rows of one length."""
+    width = max([len(r) for r in rows] + [least])
+    full = [np.concatenate([r, np.full(width - len(r), r[0] if len(r) else 0)]) for r in rows]
+    return index_array(np.stack(full) if full else np.zeros((0, width)))
