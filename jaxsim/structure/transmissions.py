@@ -45,6 +45,11 @@ def _orientation(static: Static, i: int) -> list[list[int]]:
     return _between_sites(static, i) * 3
 
 
+def _on_body(static: Static, i: int) -> list[list[int]]:
+    """All: what a body will touch is not known."""
+    return [list(range(static.nv))]
+
+
 def _moved(static: Static, i: int) -> np.ndarray:
     """Whether each dof moves the first and the second site of an actuator (2, nv); no site: no dof."""
     path = tree(static).path.astype(bool)
@@ -60,6 +65,7 @@ DOFS: dict[TrnType, Callable[[Static, int], list[list[int]]]] = {
     TrnType.SLIDERCRANK: _between_sites,
     TrnType.TENDON: _on_tendon,
     TrnType.SITE: _between_sites,
+    TrnType.BODY: _on_body,
     TrnType.SO3: _orientation,
 }
 """Type -> the dofs, ascending, on which each force output of an actuator acts."""

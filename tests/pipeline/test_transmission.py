@@ -119,4 +119,51 @@ def test_derivatives_of_degenerate_places():
 
 def test_the_table_is_that_of_the_enumeration():
     missing = {kind.name for kind in TrnType if kind not in TRANSMISSIONS}
-    assert missing == {"UNDEFINED", "BODY"}  # adhesive bodies are refused by name
+    assert missing == {"UNDEFINED"}
+
+
+ADHESIVE = """
+<mujoco><option cone="{cone}"/><default><geom condim="{condim}"/></default>
+  <worldbody>
+    <geom type="plane" size="2 2 .1"/>
+    <body name="foot" pos="0 0 .09"><freejoint/><geom type="box" size=".2 .1 .1" mass="2"/>
+      <body name="ball" pos=".3 0 .05"><joint axis="0 1 0"/><geom size=".15" mass=".5" margin=".05" gap=".03"/></body>
+    </body>
+    <body name="wall" pos="0 .29 .1"><joint type="slide" axis="0 1 0"/><geom type="box" size=".2 .2 .05"/></body>
+  </worldbody>
+  <actuator><adhesion body="foot" ctrlrange="0 30" gain="2"/><adhesion body="ball" ctrlrange="0 10" gain="3"/>
+    <general body="wall" gear="2 0 0 0 0 0" gainprm="5"/></actuator>
+</mujoco>"""
+
+
+def lifted(m, height):
+    d = mujoco.MjData(m)
+    d.qpos[2] += height
+    d.qvel[:] = np.random.default_rng(1).normal(size=m.nv)
+    d.ctrl[:] = 3.0, 2.0, 1.0
+    return d
+
+
+@pytest.mark.parametrize(("cone", "condim"), [("pyramidal", 3), ("elliptic", 4), ("pyramidal", 1)])
+def test_adhesive_bodies_are_the_c_engines(cone, condim):
+    """On the floor and against each other, with a contact in the gap alone, and free."""
+    m, model = load(ADHESIVE.format(cone=cone, condim=condim), tolerance=1e-14)
+    found = [lifted(m, height) for height in (0.0, 0.025, 1.0)]
+    ours = jax.jit(jax.vmap(jaxsim.forward, in_axes=(None, 0)))(
+        model, stack([put_state(model, d) for d in found])
+    )
+    counts = []
+    for k, d in enumerate(found):
+        mujoco.mj_forward(m, d)
+        counts.append(d.ncon)
+        for name in ("actuator_length", "actuator_velocity", "actuator_force", "qfrc_actuator"):
+            assert error(getattr(ours, name)[k], getattr(d, name)) < TOLERANCE, (k, name)
+        assert error(ours.qacc[k], d.qacc) < 1e-6, k  # through constraints
+    assert counts[0] > counts[1] > counts[2] == 0
+
+
+def test_derivatives_of_adhesive_bodies():
+    m, model = load(ADHESIVE.format(cone="pyramidal", condim=3))
+    push, pull, zeros = problem(model, observe, ("actuator_gainprm",))
+    for height in (0.0, 1.0):
+        check(push, pull, zeros, worlds.expand(put_state(model, lifted(m, height))))

@@ -13,6 +13,7 @@ from jaxsim.enums import DisableBit, TrnType
 from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.model import Model
 from jaxsim.pipeline.tendon import tendon_velocity
+from jaxsim.pipeline.transmission.body import on_bodies
 from jaxsim.pipeline.transmission.joint import on_joints
 from jaxsim.pipeline.transmission.orientation import on_orientations
 from jaxsim.pipeline.transmission.part import Part, gear_of
@@ -39,9 +40,10 @@ TRANSMISSIONS: dict[TrnType, Callable[[Model, Data, np.ndarray], list[Part]]] = 
     TrnType.SLIDERCRANK: on_cranks,
     TrnType.TENDON: _on_tendons,
     TrnType.SITE: on_sites,
+    TrnType.BODY: on_bodies,
     TrnType.SO3: on_orientations,
 }
-"""Type -> lengths and moment arms; on which dofs it acts is in `structure.transmissions`. Others are refused."""
+"""Type -> lengths and moment arms; on which dofs it acts is in `structure.transmissions`."""
 
 
 def transmission(model: Model, data: Data) -> Data:
