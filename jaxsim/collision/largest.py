@@ -1,4 +1,4 @@
-"""The first of the largest of many numbers."""
+"""Of many numbers or points, the first that is the largest or the farthest."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import stage
 
-__all__ = ["first_largest"]
+__all__ = ["along", "entry_at", "first_largest"]
 
 _TOGETHER = 8
 """Numbers compared in one kernel."""
+
+
+def along(direction: Vec, vectors: Array) -> Array:
+    """Inner products (n, k, W) of directions, components (n, W), and vectors (n, k, 3, W)."""
+    return Vec.split(vectors).dot(Vec(*(c[:, None] for c in direction)))
+
+
+def entry_at(table: Array, index: Array) -> Array:
+    """Entries (n, W) of a table (n, k, 1 or W), at `index` (n, W)."""
+    return jnp.take_along_axis(table, index[:, None], axis=1, mode="clip")[:, 0]
 
 
 def first_largest(values: Array) -> Array:

@@ -30,7 +30,7 @@ from jaxsim.compile.texture import texture_fields
 from jaxsim.mjcf import Document, MjcfError
 from jaxsim.mjcf.schema import landing
 from jaxsim.model import Model, from_fields
-from jaxsim.structure.budgets import parse_budgets
+from jaxsim.structure.budgets import asked_sizes, parse_budgets
 
 __all__ = ["compile_document"]
 
@@ -108,28 +108,22 @@ def _compile(document: Document) -> dict[str, Any]:
 
 
 def _buffers(document: Document) -> dict[str, Any]:
-    """Buffer sizes of a world that the model asks for, -1 or "" if it does not.
-
-    They stand in `<size>`; MJX's files give contact slots in the custom number `max_contact_points` instead, and pairs
-    in `max_geom_pairs`, which here may also be a custom text.
-    """
-    sizes: Any = document.settings("size")
-    nconmax = sizes["nconmax"]
-    numeric = document.find("numeric", "max_contact_points")
-    if nconmax < 0 and numeric is not None:
-        slots = next(iter(numeric.get("data", ())), 0.0)
-        nconmax = int(np.clip(slots, -1, np.iinfo(np.int32).max))
+    """Buffer sizes of a world that the model asks for."""
+    size: Any = document.settings("size")
     text = document.find("text", "max_geom_pairs")
-    budgets = str(text.get("data", "")) if text is not None else ""
-    numeric = document.find("numeric", "max_geom_pairs")
-    if not budgets and numeric is not None:
-        pairs = int(np.clip(next(iter(numeric.get("data", ())), -1.0), -1, np.iinfo(np.int32).max))
-        budgets = str(pairs) if pairs >= 0 else ""
+    slots, pairs = (document.find("numeric", name) for name in ("max_contact_points", "max_geom_pairs"))
+    numbers = {
+        "max_contact_points": () if slots is None else slots.get("data", (0.0,)),
+        "max_geom_pairs": () if pairs is None else pairs.get("data", ()),
+    }
+    asked = asked_sizes(
+        size["nconmax"], size["njmax"], numbers, "" if text is None else str(text.get("data", ""))
+    )
     try:
-        parse_budgets(budgets)
+        parse_budgets(asked["max_geom_pairs"])
     except ValueError as error:
         raise (text or document.root).error(str(error), "data") from None
-    return {"nconmax": nconmax, "njmax": sizes["njmax"], "max_geom_pairs": budgets}
+    return asked
 
 
 def _refuse(document: Document) -> None:

@@ -14,6 +14,7 @@ from jaxsim.enums import PREFIXES, WrapType
 from jaxsim.model import Model, from_fields
 from jaxsim.options import Option, Statistic
 from jaxsim.pipeline import make_data as native
+from jaxsim.structure.budgets import asked_sizes
 from jaxsim.structure.quads import other_corners
 
 __all__ = ["as_model", "make_data", "put_model"]
@@ -33,11 +34,16 @@ def put_model(
       njmax: constraint rows, likewise.
       max_geom_pairs: pairs of geoms of each kind that a broad phase keeps, likewise; "": chosen.
     """
-    given = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": max_geom_pairs}
+    pairs = None if max_geom_pairs is None else str(max_geom_pairs)
+    given = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": pairs}
     sizes = {name: size for name, size in given.items() if size is not None}
-    if "max_geom_pairs" in sizes:
-        sizes["max_geom_pairs"] = str(sizes["max_geom_pairs"])
-    return from_fields(_fields(mj_model) | _asked(mj_model) | sizes)
+    return _converted_model(mj_model, _fields(mj_model), sizes)
+
+
+def _converted_model(mj_model: Any, fields: dict[str, Any], sizes: dict[str, Any]) -> Model:
+    """The model of some fields, with what jaxsim derives from them, and buffer sizes where they are given by hand."""
+    derived = {"mesh_polyothers": other_corners(fields)}
+    return from_fields(fields | derived | _asked(mj_model) | sizes)
 
 
 def _asked(mj_model: Any) -> dict[str, Any]:
@@ -51,14 +57,8 @@ def _asked(mj_model: Any) -> dict[str, Any]:
     numbers = named(m.name_numericadr, m.numeric_data, m.numeric_adr, m.numeric_size)
     texts = named(m.name_textadr, m.text_data, m.text_adr, m.text_size)
 
-    def number(name: str) -> int:
-        return int(np.clip(next(iter(numbers.get(name, ())), -1), -1, np.iinfo(np.int32).max))
-
-    pairs = texts.get("max_geom_pairs", b"").decode().rstrip("\0")
-    if not pairs and number("max_geom_pairs") >= 0:
-        pairs = str(number("max_geom_pairs"))
-    nconmax = m.nconmax if m.nconmax >= 0 else number("max_contact_points")
-    return {"nconmax": nconmax, "njmax": m.njmax, "max_geom_pairs": pairs}
+    text = texts.get("max_geom_pairs", b"").decode().rstrip("\0")
+    return asked_sizes(m.nconmax, m.njmax, numbers, text)
 
 
 def make_data(model: Model | Any) -> Data:
@@ -86,7 +86,7 @@ def as_model(model: Model | Any) -> Model:
     fields = _fields(model)
     before = _converted.get(model)
     if before is None or not _same(before[0], fields):
-        before = fields, from_fields(fields | _asked(model))
+        before = fields, _converted_model(model, fields, {})
         _converted[model] = before
     return before[1]
 
@@ -104,12 +104,12 @@ def _same(a: Any, b: Any) -> bool:
     return a == b
 
 
-_OWN = ("nconmax", "njmax", "max_geom_pairs", "hooks")
-"""Fields of Model that are jaxsim's own, beside names; they have defaults."""
+_OWN = ("nconmax", "njmax", "max_geom_pairs", "hooks", "mesh_polyothers")
+"""Fields of Model that are jaxsim's own, beside names."""
 
 
 def _fields(mj_model: Any) -> dict[str, Any]:
-    """Copies of all fields of a Model, its options and statistics as mappings."""
+    """Copies of all fields of a Model but its own, its options and statistics as mappings."""
     fields: dict[str, Any] = {}
     for field in dataclasses.fields(Model):
         name = field.name
@@ -121,9 +121,6 @@ def _fields(mj_model: Any) -> dict[str, Any]:
             fields[name] = mj_model.names.split(b"\0", 1)[0].decode()
         elif name in _OWN:
             continue
-        elif name == "mesh_polyothers":
-            meshes = {n: np.asarray(getattr(mj_model, n)) for n in dir(mj_model) if n.startswith("mesh_")}
-            fields[name] = other_corners(meshes)
         elif name == "wrap_sideid":
             wraps_geom = np.isin(mj_model.wrap_type, (WrapType.SPHERE, WrapType.CYLINDER))
             fields[name] = np.where(wraps_geom, np.round(mj_model.wrap_prm), -1).astype(np.int32)

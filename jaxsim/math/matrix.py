@@ -32,7 +32,7 @@ def _outer(f: Array, x: Array) -> Array:
 _multiply = bilinear(
     "multiply",
     stage(lambda A, x: contract(jnp.swapaxes(A, 0, 1), x[:, None])),
-    lambda ct, x: _outer(ct, x),
+    _outer,
     lambda ct, A: multiply_transposed(A, ct),
 )
 _multiply_transposed = bilinear(

@@ -27,7 +27,6 @@ from jaxsim.pipeline.blank import blank, initial_state
 from jaxsim.pipeline.bounds import dof_lengths, geom_bounds
 from jaxsim.pipeline.inertia import com_pos, joint_inertia, root_offset
 from jaxsim.pipeline.kinematics import kinematics
-from jaxsim.pipeline.supported import check_constants
 from jaxsim.pipeline.tendon import tendon, tendon_armature
 from jaxsim.pipeline.transmission import transmission
 from jaxsim.pipeline.work import Work
@@ -51,11 +50,7 @@ def set_const(model: Model) -> Model:
 
     Args:
       model: one model; leaves may be traced, batched by `vmap`, differentiated.
-
-    Raises:
-      UnsupportedError: the model has tendons or transmissions that jaxsim does not compute yet.
     """
-    check_constants(model)
     fields = _lifted(model)
     return model.replace(**{name: x.astype(getattr(model, name).dtype) for name, x in fields.items()})
 

@@ -34,7 +34,7 @@ from jaxsim.pytree import Static
 from jaxsim.results import UnsupportedError
 from jaxsim.structure.slots import unsupported_pairs
 
-__all__ = ["asks_for_more", "check_constants", "check_supported"]
+__all__ = ["asks_for_more", "check_supported"]
 
 _EQUALITIES = (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON)
 _SOLVERS = (SolverType.NEWTON,)
@@ -47,22 +47,17 @@ def _not_in(values: np.ndarray, known: Iterable[int]) -> np.ndarray:
 
 _Rule = tuple[ObjType, Callable[[Model], np.ndarray], Callable[[Model, int], str]]
 
-_LENGTHS: tuple[_Rule, ...] = (
-    (
-        ObjType.ACTUATOR,
-        lambda m: _not_in(m.actuator_trntype, TRANSMISSIONS),
-        lambda m, i: f"transmission {TrnType(m.actuator_trntype[i]).name.lower()}",
-    ),
-)
-"""(kind of element, which of them are refused, what about them is refused): those whose length is not computed."""
-
 _ELEMENTS: tuple[_Rule, ...] = (
     (
         ObjType.EQUALITY,
         lambda m: _not_in(m.eq_type, _EQUALITIES),
         lambda m, i: f"type {EqType(m.eq_type[i]).name.lower()}",
     ),
-    *_LENGTHS,
+    (
+        ObjType.ACTUATOR,
+        lambda m: _not_in(m.actuator_trntype, TRANSMISSIONS),
+        lambda m, i: f"transmission {TrnType(m.actuator_trntype[i]).name.lower()}",
+    ),
     (
         ObjType.ACTUATOR,
         lambda m: _not_in(m.actuator_dyntype, DYNAMICS),
@@ -80,7 +75,7 @@ _ELEMENTS: tuple[_Rule, ...] = (
     ),
     (ObjType.SENSOR, lambda m: np.array([refusal(m, i) != "" for i in range(m.nsensor)], bool), refusal),
 )
-"""The same of all that is refused by static fields."""
+"""(kind of element, which of them are refused, what about them is refused) by static fields."""
 
 _OPTIONS: tuple[tuple[Callable[[Static], bool], Callable[[Static], str]], ...] = (
     (
@@ -174,15 +169,6 @@ def _is_zero(x: Any) -> bool:
     return True
 
 
-def check_constants(model: Model) -> None:
-    """Refuses models with tendons or actuators whose length jaxsim does not compute yet.
-
-    Raises:
-      UnsupportedError: lists them by type, name and feature.
-    """
-    _raise(_elements(_LENGTHS, model))
-
-
 def _raise(found: list[str]) -> None:
     if found:
         shown = found[:20] + ([f"and {len(found) - 20} more"] if len(found) > 20 else [])
@@ -192,13 +178,13 @@ def _raise(found: list[str]) -> None:
 def _static_refusals(model: Model) -> list[str]:
     """What the static part of a model asks for and is refused."""
     found = [f"option: {what(model.opt.static)}" for refused, what in _OPTIONS if refused(model.opt.static)]
-    return [*found, *_elements(_ELEMENTS, model), *unsupported_pairs(model)]
+    return [*found, *_elements(model), *unsupported_pairs(model)]
 
 
-def _elements(rules: tuple[_Rule, ...], model: Model) -> list[str]:
-    """The elements that rules refuse, one a line."""
+def _elements(model: Model) -> list[str]:
+    """The elements that are refused, one a line."""
     found = []
-    for kind, refused, what in rules:
+    for kind, refused, what in _ELEMENTS:
         for i in np.flatnonzero(refused(model)):
             name = model.name(kind, int(i))
             label = repr(name) if name else f"number {i}"

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxsim.collision.vec import Vec
 from jaxsim.data import Contact, Data
 from jaxsim.enums import ConeType
 from jaxsim.math.axis import components, concat, take
@@ -131,15 +132,8 @@ def _jacobian(model: Model, data: Data, contact: Contact, sign: Array, dim: int)
 @stage
 def _along_axes(pos: Array, frame: Array, centre: Array, cdof: Array, sign: Array, *, dim: int) -> Array:
     """Velocity of body 2 against body 1 at contacts, along (and about) the axes of their frames, by each dof."""
-    turn, slide = components(cdof[:, :3]), components(cdof[:, 3:])
-    arm = [p[:, None] - c for p, c in zip(components(pos), components(centre), strict=True)]
-    linear = [slide[i] + turn[i - 2] * arm[i - 1] - turn[i - 1] * arm[i - 2] for i in range(3)]
-    axes = [[frame[:, k, i, None] for i in range(3)] for k in range(3)]
-    rows = [_dot(linear, axis) for axis in axes[:dim]]
-    rows += [_dot(turn, axis) for axis in axes[: dim - 3]] if dim > 3 else []
+    turn, slide = Vec(*components(cdof[:, :3])), Vec(*components(cdof[:, 3:]))
+    linear = slide + turn.cross(Vec(*components(pos[:, None])) - Vec(*components(centre)))
+    axes = [Vec(*components(frame[:, k, :, None], axis=1)) for k in range(3)]
+    rows = [linear.dot(axis) for axis in axes[:dim]] + [turn.dot(axis) for axis in axes[: max(0, dim - 3)]]
     return jnp.stack([row * sign for row in rows], axis=1)
-
-
-def _dot(a: list[Array], b: list[Array]) -> Array:
-    """Of vectors by component, so that no vector is put together."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

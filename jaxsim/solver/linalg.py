@@ -32,7 +32,7 @@ from jaxsim.math.linear import bilinear
 from jaxsim.math.stage import platform, stage
 from jaxsim.math.vector import dot
 from jaxsim.solver.tree_kernel import solve_in_kernel
-from jaxsim.structure.sparsity import TreeStructure, places_of
+from jaxsim.structure.sparsity import TreeStructure, chains_of, places_of
 
 __all__ = ["Block", "blocks_of", "dot_tree", "full", "is_large", "mul_tree", "solve_tree", "substitute"]
 
@@ -117,17 +117,11 @@ class Block(NamedTuple):
 @functools.lru_cache(maxsize=256)
 def blocks_of(structure: TreeStructure) -> tuple[Block, ...]:
     """Blocks from the root to the leaves."""
-    children = np.bincount([p for p in structure.parent if p >= 0], minlength=structure.n)
-    chains: list[list[int]] = []
-    for i, p in enumerate(structure.parent):
-        if p == i - 1 and p >= 0 and children[p] == 1:
-            chains[-1].append(i)
-        else:
-            chains.append([i])
     spans = []
-    for chain in chains:
-        pieces = -(-len(chain) // BLOCK)
-        spans += [(int(part[0]), int(part[-1]) + 1) for part in np.array_split(chain, pieces)]
+    for start, end in chains_of(structure):
+        pieces = -(-(end - start) // BLOCK)
+        parts = np.array_split(np.arange(start, end), pieces)
+        spans += [(int(part[0]), int(part[-1]) + 1) for part in parts]
     place = {(int(i), int(j)): k for k, (i, j) in enumerate(zip(structure.rows, structure.cols, strict=True))}
     paths = [structure.paths[end - 1] for _, end in spans]
     blocks = []

@@ -1,13 +1,40 @@
-"""How many pairs of geoms a broad phase keeps, by hand: the text of `Model.max_geom_pairs`."""
+"""Sizes of buffers that a model asks for, and the text of `Model.max_geom_pairs`: pairs that a broad phase keeps."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from jaxsim.enums import GeomType
 
-__all__ = ["format_budgets", "parse_budgets"]
+__all__ = ["asked_sizes", "format_budgets", "parse_budgets"]
+
+
+def asked_sizes(
+    nconmax: int, njmax: int, numbers: Mapping[str, Sequence[float]], text: str
+) -> dict[str, Any]:
+    """The fields of Model that say how large its buffers are; -1 or "": chosen from what can collide.
+
+    Args:
+      nconmax: contact slots of `<size>`.
+      njmax: constraint rows of `<size>`.
+      numbers: custom numbers by name. MJX's files give contact slots in `max_contact_points`, which counts where
+        `<size>` has none, and pairs in `max_geom_pairs`.
+      text: the custom text `max_geom_pairs`, which wins over the number.
+    """
+
+    def number(name: str) -> int:
+        return int(np.clip(next(iter(numbers.get(name, ())), -1.0), -1, np.iinfo(np.int32).max))
+
+    pairs = number("max_geom_pairs")
+    return {
+        "nconmax": nconmax if nconmax >= 0 else number("max_contact_points"),
+        "njmax": njmax,
+        "max_geom_pairs": text or (str(pairs) if pairs >= 0 else ""),
+    }
 
 
 @functools.lru_cache(maxsize=64)

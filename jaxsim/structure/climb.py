@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsim.pytree import Static, index_array
+from jaxsim.structure.hulls import hull_corners
 
 __all__ = ["WIDTH", "Ladder", "ladder"]
 
@@ -46,8 +47,8 @@ def ladder(static: Static) -> Ladder:
             continue
         graph = static.mesh_graph[start:]
         count, faces = graph[:2]
-        edge, vertex, around = np.split(graph[2 : 2 + 3 * count + 3 * faces], [count, 2 * count])
-        vertex = vertex + static.mesh_vertadr[mesh]
+        edge, _, around = np.split(graph[2 : 2 + 3 * count + 3 * faces], [count, 2 * count])
+        vertex = hull_corners(static, mesh)
         for k in range(count):
             stop = edge[k] + np.argmax(around[edge[k] :] < 0)
             near = vertex[around[edge[k] : stop]]

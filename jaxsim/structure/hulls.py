@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxsim.pytree import Static, index_array
 
-__all__ = ["Hulls", "hulls"]
+__all__ = ["Hulls", "hull_corners", "hulls"]
 
 
 class Hulls(NamedTuple):
@@ -34,7 +34,7 @@ class Hulls(NamedTuple):
 def hulls(static: Static) -> Hulls:
     """The tables of a model."""
     vertex = np.asarray(static.mesh_vertadr)
-    corners = [_corners(static, k) for k in range(static.nmesh)]
+    corners = [hull_corners(static, k) for k in range(static.nmesh)]
     owner = np.repeat(np.arange(static.nmesh), static.mesh_polynum)
     starts, sizes = static.mesh_polyvertadr, static.mesh_polyvertnum
     polygons = [
@@ -53,7 +53,8 @@ def hulls(static: Static) -> Hulls:
     )
 
 
-def _corners(static: Static, mesh: int) -> np.ndarray:
+def hull_corners(static: Static, mesh: int) -> np.ndarray:
+    """Vertices of a mesh's hull, rows of `mesh_vert`, in the order of its graph; none if it has no graph."""
     start = static.mesh_graphadr[mesh]
     if start < 0:
         return np.zeros(0, int)

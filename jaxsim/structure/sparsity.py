@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Patch", "TreeStructure", "patches_of", "places_of", "tree_structure"]
+__all__ = ["Patch", "TreeStructure", "chains_of", "patches_of", "places_of", "tree_structure"]
 
 Patch = tuple[int, int, int, int]
 """A rectangle of a matrix: first row and end, first column and end."""
@@ -79,6 +79,14 @@ def places_of(structure: TreeStructure) -> np.ndarray:
     return np.minimum(places, places.T)
 
 
+def chains_of(structure: TreeStructure) -> list[tuple[int, int]]:
+    """First and end of the longest runs of degrees of freedom that do not branch, each the only child of the last."""
+    parent = structure.parent
+    children = np.bincount([p for p in parent if p >= 0], minlength=structure.n)
+    starts = [i for i, p in enumerate(parent) if p < 0 or p != i - 1 or children[p] > 1]
+    return list(itertools.pairwise([*starts, structure.n]))
+
+
 @functools.lru_cache(maxsize=256)
 def patches_of(structure: TreeStructure) -> tuple[Patch, ...]:
     """Few rectangles that hold all stored entries: each branch against itself and against what is above it.
@@ -86,11 +94,8 @@ def patches_of(structure: TreeStructure) -> tuple[Patch, ...]:
     The whole matrix where that saves little.
     """
     n = structure.n
-    only_child = [p == i - 1 and len(structure.paths[i]) > 1 for i, p in enumerate(structure.parent)]
-    siblings = np.bincount([p + 1 for p in structure.parent], minlength=n + 1)
-    starts = [i for i in range(n) if not (only_child[i] and siblings[i] == 1)]
     patches: list[Patch] = []
-    for start, stop in itertools.pairwise([*starts, n]):
+    for start, stop in chains_of(structure):
         columns = np.array(structure.paths[stop - 1])
         runs = np.split(columns, np.flatnonzero(np.diff(columns) > 1) + 1)
         patches += [(start, stop, int(run[0]), int(run[-1]) + 1) for run in runs]

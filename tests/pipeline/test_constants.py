@@ -172,14 +172,6 @@ def test_model_without_motion():
     compare(m, jaxsim.set_const(ours))
 
 
-def test_refuses_what_it_cannot_compute():
-    body = "<body name='b'><freejoint/><geom size='.1'/></body>"
-    actuator = "<actuator><adhesion name='t' body='b' ctrlrange='0 1'/></actuator>"
-    model = jaxsim.load_model(f"<mujoco><worldbody>{body}</worldbody>{actuator}</mujoco>")
-    with pytest.raises(jaxsim.UnsupportedError, match="actuator 't': transmission body"):
-        jaxsim.set_const(model)
-
-
 def test_computes_where_a_step_is_refused():
     """Unsupported solvers and collisions do not matter."""
     geom = '<body><freejoint/><geom type="ellipsoid" size="0.1 0.2 0.3"/></body>'

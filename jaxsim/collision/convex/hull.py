@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.collision.largest import first_largest
+from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.math.gather import rows_by_world
@@ -68,8 +68,8 @@ def hulls_of(model: Model) -> Tables:
         return Tables(model.mesh_vert, corners, None, None)
     points = rows_by_world(lax.stop_gradient(model.mesh_vert), jnp.asarray(corners)[..., None])
     toward = jnp.asarray(_DIRECTIONS, points.dtype)
-    along = _along(Vec(*(toward[None, :, k, None, None] for k in range(3))), points[:, None])
-    best = first_largest(along.reshape(-1, *along.shape[2:]))
+    heights = Vec.split(points[:, None]).dot(Vec(*(toward[None, :, k, None, None] for k in range(3))))
+    best = first_largest(heights.reshape(-1, *heights.shape[2:]))
     rows = jnp.repeat(jnp.asarray(corners), len(_DIRECTIONS), axis=0)
     return Tables(model.mesh_vert, corners, ladder(model.static), jnp.take_along_axis(rows, best, axis=1))
 
@@ -99,9 +99,7 @@ def farthest_corner(hull: Hull, direction: Vec) -> Array:
     rows, points = held.rows, held.points
     if rows is None or points is None:
         return _climbed(held, toward)
-    best = first_largest(_along(Vec(*(c[:, None] for c in toward)), points))
-    rows = jnp.broadcast_to(rows, (*rows.shape[:-1], best.shape[-1]))
-    return jnp.take_along_axis(rows, best[:, None], axis=1, mode="clip")[:, 0]
+    return entry_at(rows, first_largest(along(toward, points)))
 
 
 class _Climb(NamedTuple):
@@ -123,9 +121,9 @@ def _climbed(hull: Hull, direction: Vec) -> Array:
     def go_on(at: _Climb) -> _Climb:
         """Looks at one row of neighbours of each corner."""
         near = rows_by_world(rows[..., None], at.ledge)
-        along = _along(Vec(*(c[:, None] for c in direction)), rows_by_world(tables.vert, near))
-        number = first_largest(along)[:, None]
-        best, corner = (jnp.take_along_axis(x, number, axis=1, mode="clip")[:, 0] for x in (along, near))
+        heights = along(direction, rows_by_world(tables.vert, near))
+        number = first_largest(heights)
+        best, corner = entry_at(heights, number), entry_at(near, number)
         better = at.running & (best > at.height)
         last = ~more.at[at.ledge].get(mode="promise_in_bounds")
         ledge = jnp.where(better, first.at[corner].get(mode="promise_in_bounds"), at.ledge + ~last)
@@ -150,8 +148,3 @@ def _cell(direction: Vec) -> Array:
     half = 0.5 * jnp.where(most > 0, most, 1.0)
     signs = [(c > half).astype(jnp.int32) - (c < -half).astype(jnp.int32) for c in direction]
     return 9 * (signs[0] + 1) + 3 * (signs[1] + 1) + signs[2] + 1
-
-
-def _along(direction: Vec, points: Array) -> Array:
-    """Inner products (..., W) of directions, components that broadcast, and points (..., 3, W)."""
-    return Vec.split(points).dot(direction)

@@ -176,8 +176,7 @@ def _evaluate(
         held1, held2, held = lax.stop_gradient((shape1, shape2, normal))
         # where the step is not taken, its derivative is
         normal = normal + (_kept(held1, held2, base, held, kinds=kinds) - held)
-    first = side1.centre + curved_point(kinds[0], shape1, normal, side1.flat, side1.fixed)
-    second = side2.centre + curved_point(kinds[1], shape2, -normal, side2.flat, side2.fixed)
+    first, second = _points(kinds, shape1, shape2, side1, side2, normal)
     gap = first - second
     height = gap.dot(normal)
     if kinds[0].smooth or kinds[1].smooth:
@@ -315,6 +314,15 @@ def _centre(kind: Kind, shape: Shape, codes: Array, weights: Array) -> Vec:
     return parts[0] + parts[1] + parts[2]
 
 
+def _points(
+    kinds: tuple[Kind, Kind], shape1: Shape, shape2: Shape, side1: _Side, side2: _Side, n: Vec
+) -> tuple[Vec, Vec]:
+    """The points of both cores that are farthest along a unit vector, and against it."""
+    first = side1.centre + curved_point(kinds[0], shape1, n, side1.flat, side1.fixed)
+    second = side2.centre + curved_point(kinds[1], shape2, -n, side2.flat, side2.fixed)
+    return first, second
+
+
 def _frame(edges: list[Vec], choice: _Choice, base: Vec) -> tuple[Vec, Vec]:
     """Unit vectors across the normal: along the first edge, or any, and across both."""
     along = _pick([e.stop() for e in edges], choice.one)
@@ -340,8 +348,8 @@ def _newton(
     longest: float,
 ) -> Vec:
     """The normal after one Newton step from the unit vector `base`, if that is not longer than `longest`."""
-    gap = side1.centre + curved_point(kinds[0], shape1, base, side1.flat, side1.fixed)
-    gap = gap - side2.centre - curved_point(kinds[1], shape2, -base, side2.flat, side2.fixed)
+    first, second = _points(kinds, shape1, shape2, side1, side2, base)
+    gap = first - second
     edges = [*side1.edges, *side2.edges]
     t, u = _frame(edges, choice, base)
     height = gap.dot(base)
@@ -383,8 +391,8 @@ def _centred(
     choice: _Choice,
 ) -> tuple[_Side, _Side]:
     """Both cores with exact shares of the corners: the search's are so to its tolerance, and turn with the geom."""
-    first = side1.centre + curved_point(kinds[0], shape1, base, side1.flat, side1.fixed)
-    gap = first - side2.centre - curved_point(kinds[1], shape2, -base, side2.flat, side2.fixed)
+    first, second = _points(kinds, shape1, shape2, side1, side2, base)
+    gap = first - second
     shares = lax.stop_gradient(_shares(side1, side2, choice, base, gap - base * gap.dot(base)))
     move1, move2 = _moves(side1, side2, choice, shares)
     return side1._replace(centre=side1.centre + move1), side2._replace(centre=side2.centre + move2)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.collision.largest import first_largest
+from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
@@ -55,14 +55,14 @@ def plane_mesh(plane: Shape, mesh: Shape, margin: Array) -> Points:
     down = -mesh.axes.to_local(normal)
 
     corners = rows_by_world(jnp.asarray(tables.corners)[..., None], mesh.asset)
-    depth = _along(down, rows_by_world(vert, corners))
-    lowest = _pick(corners, first_largest(depth))
+    depth = along(down, rows_by_world(vert, corners))
+    lowest = entry_at(corners, first_largest(depth))
 
     entries = rows_by_world(jnp.asarray(tables.entries)[..., None], lowest)
     polygons = jnp.asarray(tables.at).at[entries].get(mode="promise_in_bounds")
     facing = rows_by_world(polygon_normal, polygons)
     length = jnp.sqrt(jnp.sum(facing * facing, axis=2))
-    flattest = _pick(entries, first_largest(_along(down, facing) / length))
+    flattest = entry_at(entries, first_largest(along(down, facing) / length))
     others = rows_by_world(jnp.asarray(tables.others)[..., None], flattest)
 
     points = []
@@ -79,14 +79,3 @@ def plane_mesh(plane: Shape, mesh: Shape, margin: Array) -> Points:
         )
         points.append(Points(dist, corner - normal * (0.5 * dist), normal, valid=valid))
     return stack_points(points)
-
-
-def _along(direction: Vec, vectors: Array) -> Array:
-    """Inner products (n, k, W) of directions, components (n, W), and vectors (n, k, 3, W)."""
-    x, y, z = (c[:, None] for c in direction)
-    return vectors[:, :, 0] * x + vectors[:, :, 1] * y + vectors[:, :, 2] * z
-
-
-def _pick(table: Array, index: Array) -> Array:
-    """Entries (n, W) of a table (n, k, 1 or W), at `index` (n, W)."""
-    return jnp.take_along_axis(table, index[:, None], axis=1, mode="clip")[:, 0]
