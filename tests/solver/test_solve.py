@@ -20,12 +20,18 @@ from .scenes import SCENES, states
 from .test_rows import given, smooth
 
 forward = jax.jit(jaxsim.forward)
+forward_many = jax.jit(jax.vmap(jaxsim.forward, in_axes=(None, 0)))
 
 
 @functools.cache
 def compiled(name):
     m = mujoco.MjModel.from_xml_string(SCENES[name])
     return m, put_model(m)
+
+
+def at_most(model, iterations):
+    """The model with so many iterations: of the same type, so that nothing is compiled again."""
+    return model.replace(opt=model.opt.replace(iterations=jnp.full_like(model.opt.iterations, iterations)))
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -60,9 +66,7 @@ def test_worlds_stop_by_themselves():
     """A world's result does not depend on its neighbours, though all share one loop."""
     m, model = compiled("small pyramids")
     data = [given(model, d) for d in states(m, (0, 2, 30, 31, 32, 33))]
-    together = jax.jit(jax.vmap(jaxsim.forward, in_axes=(None, 0)))(
-        model, jax.tree.map(lambda *x: jnp.stack(x), *data)
-    )
+    together = forward_many(model, jax.tree.map(lambda *x: jnp.stack(x), *data))
     for i, alone in enumerate(data):
         single = forward(model, alone)
         np.testing.assert_allclose(together.qacc[i], single.qacc, rtol=1e-10, atol=1e-9)
@@ -82,9 +86,7 @@ def test_many_worlds_are_gathered_without_changing_results():
         for b in base
         for _ in range(24)
     ]
-    together = jax.jit(jax.vmap(jaxsim.forward, in_axes=(None, 0)))(
-        model, jax.tree.map(lambda *x: jnp.stack(x), *many)
-    )
+    together = forward_many(model, jax.tree.map(lambda *x: jnp.stack(x), *many))
     assert len(set(np.asarray(together.solver_niter).tolist())) > 2
     assert not np.asarray(together.warning).any()
     for i in range(0, len(many), 7):
@@ -101,11 +103,11 @@ def test_iterations_that_run_out_are_reported():
     full = forward(model, data)
     assert int(full.solver_niter) > 1
     assert not int(full.warning) & WarningBit.NOT_CONVERGED
-    short = forward(model.replace(opt=model.opt.replace(iterations=jnp.asarray(1))), data)
+    short = forward(at_most(model, 1), data)
     assert int(short.solver_niter) == 1
     assert int(short.warning) & WarningBit.NOT_CONVERGED
     assert float(short.solver_gradient) > float(full.solver_gradient)
-    none = forward(model.replace(opt=model.opt.replace(iterations=jnp.asarray(0))), data)
+    none = forward(at_most(model, 0), data)
     assert int(none.solver_niter) == 0
 
 
@@ -152,7 +154,7 @@ def test_float32_converges_with_tolerance_zero(name):
 def test_one_iteration_gets_as_far_as_the_c_engines(name):
     """Models for learning are tuned to few iterations: the line search of the last one is exact."""
     m, model = compiled(name)
-    model = model.replace(opt=model.opt.replace(iterations=jnp.asarray(1)))
+    model = at_most(model, 1)
     short = mujoco.MjModel.from_xml_string(SCENES[name])
     short.opt.iterations = 1
     short.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
@@ -198,7 +200,7 @@ def test_worlds_iterate_on_the_contacts_that_touch(cone, crowded):
         qpos[5] = np.asarray(data.qpos).reshape(6, 7)
     qpos = qpos.reshape(64, -1)
     many = jax.vmap(lambda q, v: data.replace(qpos=q, qvel=v))(jnp.asarray(qpos), jnp.asarray(qvel))
-    together = jax.jit(jax.vmap(jaxsim.forward, in_axes=(None, 0)))(model, many)
+    together = forward_many(model, many)
     assert (int(together.ncon.max()) > 8) == crowded
     for i in (0, 1, 5, 62):
         alone = forward(model, jax.tree.map(lambda x, i=i: x[i], many))
