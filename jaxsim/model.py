@@ -416,6 +416,9 @@ class Model(Catalogue):
     mesh_polyothers: np.ndarray = static(
         "nmeshpolymap 3", "for a vertex and a polygon at it, three more corners that span it: structure.quads"
     )
+    geom_hfieldcells: np.ndarray = static(
+        "ngeom 2", "most columns and rows of a height field's cells under the geom: structure.cells"
+    )
     modelname: str = label("name of the model", default="MuJoCo Model")
     nconmax: int = static("", "contact slots by hand; -1: chosen from the model", default=-1)
     njmax: int = static("", "constraint rows by hand; -1: chosen from the model", default=-1)

@@ -116,7 +116,7 @@ def _collide(
     if around is not None and kind.budget is not None:
         rows, picked, dropped = pairs_in_reach(model, data, kind, around)
         geom1, geom2, explicit, pair = (entries(x, rows) for x in (geom1, geom2, explicit, pair))
-    numbers, excess = _points(
+    numbers, excess, parts_dropped = _points(
         geoms.at(joined([geom1, geom2])),
         named_reach(model, explicit),
         picked,
@@ -127,7 +127,7 @@ def _collide(
     )
     points = kind.collider.points
     owner = np.repeat(pair, points) if isinstance(pair, np.ndarray) else jnp.repeat(pair, points, axis=0)
-    return _Found(numbers, excess, owner), dropped
+    return _Found(numbers, excess, owner), dropped | parts_dropped
 
 
 @stage
@@ -140,8 +140,8 @@ def _points(
     *,
     collider: Collider,
     multi: bool,
-) -> tuple[Array, Array]:
-    """A collider's points, pair by pair: their numbers and excess, see `_Found`.
+) -> tuple[Array, Array, Array]:
+    """A collider's points, pair by pair: their numbers and excess, see `_Found`, and where parts were dropped (W,).
 
     Args:
       both: first geoms of the pairs, then second ones.
@@ -168,7 +168,8 @@ def _points(
     for valid in (points.valid, None if picked is None else picked[:, None]):
         if valid is not None:
             excess = jnp.where(valid, excess, jnp.inf)
-    return numbers.reshape(-1, *numbers.shape[-2:]), excess.reshape(-1, excess.shape[-1])
+    dropped = jnp.zeros(1, bool) if points.dropped is None else jnp.any(points.dropped, axis=0)
+    return numbers.reshape(-1, *numbers.shape[-2:]), excess.reshape(-1, excess.shape[-1]), dropped
 
 
 def _fill(

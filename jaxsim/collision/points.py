@@ -49,6 +49,7 @@ class Points(NamedTuple):
 
     `valid` says which points the collider proposes (None: all); those beyond the detection distance are dropped
     by the caller. `tangent` is the wish for the first tangent (None: none); the frame is completed by `make_frame`.
+    `dropped` (npair, 1 or W) marks pairs of which parts found no place in the collider's budget (None: it has none).
     """
 
     dist: Array
@@ -56,6 +57,7 @@ class Points(NamedTuple):
     normal: Vec
     tangent: Vec | None = None
     valid: Array | None = None
+    dropped: Array | None = None
 
 
 def stack_points(points: list[Points]) -> Points:

@@ -15,6 +15,7 @@ from jaxsim.model import Model, from_fields
 from jaxsim.options import Option, Statistic
 from jaxsim.pipeline import make_data as native
 from jaxsim.structure.budgets import asked_sizes
+from jaxsim.structure.cells import cells_under
 from jaxsim.structure.quads import other_corners
 
 __all__ = ["as_model", "make_data", "put_model"]
@@ -42,7 +43,7 @@ def put_model(
 
 def _converted_model(mj_model: Any, fields: dict[str, Any], sizes: dict[str, Any]) -> Model:
     """The model of some fields, with what jaxsim derives from them, and buffer sizes where they are given by hand."""
-    derived = {"mesh_polyothers": other_corners(fields)}
+    derived = {"mesh_polyothers": other_corners(fields), "geom_hfieldcells": cells_under(fields)}
     return from_fields(fields | derived | _asked(mj_model) | sizes)
 
 
@@ -104,7 +105,7 @@ def _same(a: Any, b: Any) -> bool:
     return a == b
 
 
-_OWN = ("nconmax", "njmax", "max_geom_pairs", "hooks", "mesh_polyothers")
+_OWN = ("nconmax", "njmax", "max_geom_pairs", "hooks", "mesh_polyothers", "geom_hfieldcells")
 """Fields of Model that are jaxsim's own, beside names."""
 
 

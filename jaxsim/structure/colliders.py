@@ -25,6 +25,8 @@ class Collider(NamedTuple):
       iterative: the function takes a `collision.points.Search` as fourth argument, and whether to look for several
         points (`multi`) as a static keyword.
       general: made for many kinds of pairs; a collider made for one kind takes its place.
+      fitted: `(collider, static, pairs) -> Collider`, makes one for the sizes of a model, of its static part and its
+        pairs of these types; None: it is the same for all models.
     """
 
     function: Callable[..., Any]
@@ -34,6 +36,11 @@ class Collider(NamedTuple):
     assets: Callable[[Any], Any] | None = None
     iterative: bool = False
     general: bool = False
+    fitted: Callable[[Collider, Any, Any], Collider] | None = None
+
+    def fit(self, static: Any, pairs: Any) -> Collider:
+        """The collider for the pairs of these types that a model has."""
+        return self if self.fitted is None else self.fitted(self, static, pairs)
 
 
 COLLIDERS: dict[tuple[int, int], Collider] = {}
@@ -50,6 +57,7 @@ def collider(
     assets: Callable[[Any], Any] | None = None,
     iterative: bool = False,
     general: bool = False,
+    fitted: Callable[[Collider, Any, Any], Collider] | None = None,
 ) -> Callable[[_F], _F]:
     """Decorates the function that collides geoms of two types, and enters it in the table; see `Collider`.
 
@@ -62,6 +70,7 @@ def collider(
       assets: makes a table of meshes or height fields from the model.
       iterative: whether the function is told how to search.
       general: whether a collider made for this one pair takes precedence.
+      fitted: fits it to the sizes of a model.
 
     Raises:
       ValueError: the types are in the wrong order.
@@ -75,7 +84,7 @@ def collider(
         known = COLLIDERS.get((first, second))
         if known is None or known.general or not general:
             COLLIDERS[first, second] = Collider(
-                function, points, usual or points, exhaustive, assets, iterative, general
+                function, points, usual or points, exhaustive, assets, iterative, general, fitted
             )
         return function
 

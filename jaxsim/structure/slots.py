@@ -237,12 +237,13 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, most: int) -> SlotLayou
     if off:
         return SlotLayout((), (), pairs)
     kinds = {types: rows for types, rows in _by_types(static, pairs).items() if types in COLLIDERS}
+    colliders = {types: COLLIDERS[types].fit(static, pairs.at(rows)) for types, rows in kinds.items()}
     portions = []
     for k, (types, rows) in enumerate(kinds.items()):
         dims, starts = np.unique(pairs.dim[rows], return_index=True)
         for dim, start, own in zip(dims.tolist(), starts.tolist(), np.split(rows, starts[1:]), strict=True):
             plane = types[0] == GeomType.PLANE
-            portions.append(_Portion(k, dim, start, own, COLLIDERS[types], plane))
+            portions.append(_Portion(k, dim, start, own, colliders[types], plane))
     plans = _plan(pairs, portions, most)
     selected = {p.kind for plan in plans if plan.slots is not None for p in plan.portions}
     selected -= {p.kind for plan in plans if plan.slots is None for p in plan.portions}
@@ -251,7 +252,7 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, most: int) -> SlotLayou
     for k, (types, rows) in enumerate(kinds.items()):
         own = pairs.at(rows)
         budget = _budget(types, own, parse_budgets(static.max_geom_pairs)) if k in selected else None
-        made.append(Kind(types, COLLIDERS[types], index_array(rows), own, budget))
+        made.append(Kind(types, colliders[types], index_array(rows), own, budget))
     groups = []
     start = 0
     for plan in plans:

@@ -1,4 +1,4 @@
-"""The corner of a mesh's hull that is farthest in a direction.
+"""The corner of a hull that is farthest in a direction: a mesh's, or that of a few points made on the device.
 
 Small hulls are searched as a whole: their corners, filled up to the most that a mesh of the model has, are compared
 in one kernel. Over large ones a search climbs from neighbour to neighbour (`structure/climb.py`), starting at the best
@@ -21,7 +21,7 @@ from jaxsim.model import Model
 from jaxsim.structure.climb import Ladder, ladder
 from jaxsim.structure.hulls import hulls
 
-__all__ = ["Hull", "Tables", "corner_at", "farthest_corner", "hull_of", "hulls_of"]
+__all__ = ["Corners", "Hull", "Tables", "corner_at", "farthest_corner", "hull_of", "hulls_of"]
 
 _WHOLE = 96
 """Most corners of hulls that are searched as a whole: on a CPU as dear as a climb's gathers."""
@@ -61,6 +61,16 @@ class Hull(NamedTuple):
     points: Array | None
 
 
+class Corners(NamedTuple):
+    """A hull of few points, others for each pair and world, in the place of a mesh's tables in `Shape.assets`.
+
+    Attributes:
+      points: the corners, m, components (npair, k, 1 or W).
+    """
+
+    points: Vec
+
+
 def hulls_of(model: Model) -> Tables:
     """The tables of a model, once a step."""
     corners = hulls(model.static).corners
@@ -74,8 +84,10 @@ def hulls_of(model: Model) -> Tables:
     return Tables(model.mesh_vert, corners, ladder(model.static), jnp.take_along_axis(rows, best, axis=1))
 
 
-def hull_of(shape: Shape) -> Hull:
+def hull_of(shape: Shape) -> Hull | Corners:
     """The hulls of one geom of each pair."""
+    if isinstance(shape.assets, Corners):
+        return shape.assets
     tables: Tables = shape.assets
     if tables.ladder is not None:
         return Hull(shape.asset, tables, None, None)
@@ -83,19 +95,27 @@ def hull_of(shape: Shape) -> Hull:
     return Hull(shape.asset, tables, rows, rows_by_world(tables.vert, rows))
 
 
-def corner_at(hull: Hull, row: Array) -> Vec:
-    """The corner of a number, in the mesh's frame."""
+def corner_at(hull: Hull | Corners, row: Array) -> Vec:
+    """The corner of a number, in the geom's frame."""
+    if isinstance(hull, Corners):
+        points = hull.points
+        corner = Vec(*(c[:, 0] for c in points))
+        for k in range(1, points.x.shape[1]):
+            corner = Vec(*(c[:, k] for c in points)).where(row == k, corner)
+        return corner
     return Vec.split(rows_by_world(hull.tables.vert, row))
 
 
-def farthest_corner(hull: Hull, direction: Vec) -> Array:
-    """The row of `mesh_vert` of the corner that is farthest in a direction.
+def farthest_corner(hull: Hull | Corners, direction: Vec) -> Array:
+    """The number of the corner that is farthest in a direction: the row of `mesh_vert`, or of `Corners`.
 
     Args:
       hull: the hulls.
-      direction: directions in the meshes' frames, of any length, components (npair, W).
+      direction: directions in the geoms' frames, of any length, components (npair, W).
     """
     held, toward = lax.stop_gradient((hull, direction))
+    if isinstance(held, Corners):
+        return first_largest(held.points.dot(Vec(*(c[:, None] for c in toward))))
     rows, points = held.rows, held.points
     if rows is None or points is None:
         return _climbed(held, toward)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.collision.convex.hull import Hull, corner_at, farthest_corner, hull_of
+from jaxsim.collision.convex.hull import Corners, Hull, corner_at, farthest_corner, hull_of
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
@@ -30,7 +30,7 @@ class Kind(NamedTuple):
       round: which of the geom's sizes are the semi-axes of the ellipsoid, None: 0; None: no ellipsoid.
       box: which sizes are the half sizes of the box.
       ball: which size is the radius of the ball.
-      mesh: whether there is a hull of points.
+      mesh: whether there is a hull of points, a mesh or a prism.
       faces: whether it has flat faces.
       edges: whether it has straight edges.
     """
@@ -54,6 +54,8 @@ class Kind(NamedTuple):
 
 
 KINDS: dict[GeomType, Kind] = {
+    # one prism of it
+    GeomType.HFIELD: Kind(mesh=True, faces=True, edges=True),
     GeomType.SPHERE: Kind(ball=0),
     GeomType.CAPSULE: Kind(box=(None, None, 1), ball=0, edges=True),
     GeomType.ELLIPSOID: Kind(round=(0, 1, 2)),
@@ -68,11 +70,11 @@ class Solid(NamedTuple):
 
     Attributes:
       size: sizes of the geom, m.
-      hull: the corners of a mesh; None: no mesh.
+      hull: the corners of a mesh or a prism; None: neither.
     """
 
     size: Vec
-    hull: Hull | None = None
+    hull: Hull | Corners | None = None
 
 
 def solid_of(kind: Kind, shape: Shape) -> Solid:
@@ -132,7 +134,7 @@ def round_support(parts: _Parts, size: Vec, direction: Vec) -> Vec:
 
 
 def corner_point(kind: Kind, solid: Solid, corner: Array) -> Vec:
-    """Corner of the box by number, bit i is set where coordinate i is positive; or the row of a mesh's vertices."""
+    """Corner of the box by number, bit i is set where coordinate i is positive; or of a hull, see `farthest_corner`."""
     if solid.hull is not None:
         return corner_at(solid.hull, corner)
     assert kind.box is not None

@@ -26,7 +26,7 @@ PAIRS = (
     (_ELLIPSOID, GeomType.BOX),
     (_CYLINDER, _CYLINDER),
     (_CYLINDER, GeomType.BOX),
-    *((kind, GeomType.MESH) for kind in KINDS),
+    *((kind, GeomType.MESH) for kind in KINDS if kind != GeomType.HFIELD),
 )
 
 
