@@ -21,7 +21,7 @@ _IN_BOUNDS = lax.GatherScatterMode.PROMISE_IN_BOUNDS
 
 
 def rows_by_world(table: Array, rows: Array) -> Array:
-    """Rows `table[rows[..., w], ..., w]` of a table (n, ..., 1 or W) for `rows` (..., W) in [0, n).
+    """Rows `table[rows[..., w], ..., w]` of a table (n, ..., 1 or W) for `rows` (..., 1 or W) in [0, n).
 
     One gather that trusts its indices: a third of the time of `take_along_axis`, which checks them.
 
@@ -31,6 +31,8 @@ def rows_by_world(table: Array, rows: Array) -> Array:
     lead, inner = rows.ndim - 1, table.shape[1:-1]
     if table.shape[-1] == 1:
         return jnp.moveaxis(table[..., 0].at[rows].get(mode="promise_in_bounds"), lead, -1)
+    if rows.shape[-1] == 1:
+        return table.at[rows[..., 0]].get(mode="promise_in_bounds")
     flat = table.reshape(table.shape[0], -1, table.shape[-1])
     dims = lax.GatherDimensionNumbers(
         offset_dims=(lead,),

