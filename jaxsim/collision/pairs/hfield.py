@@ -104,9 +104,12 @@ class _Prism(NamedTuple):
 
 
 def _against(kind: GeomType) -> Callable[..., Points]:
+    """The collider of height fields and geoms of a type."""
+
     def collide(
         field: Shape, geom: Shape, reach: Array, search: Search, *, window: tuple[int, int], multi: bool
     ) -> Points:
+        """As other iterative colliders; `window` has columns and rows of cells."""
         del multi
         geom = geom._replace(assets=field.assets.hulls)
         grid = _grid(field)

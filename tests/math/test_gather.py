@@ -1,0 +1,20 @@
+"""Rows chosen by world, shared or not on either side."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxsim.math.gather import rows_by_world
+
+
+@pytest.mark.parametrize(("table_width", "rows_width"), [(1, 1), (1, 3), (3, 1), (3, 3)])
+def test_rows_by_world(table_width: int, rows_width: int) -> None:
+    rng = np.random.default_rng(0)
+    table, rows = rng.normal(size=(5, 2, table_width)), rng.integers(0, 5, size=(4, rows_width))
+    found = np.asarray(rows_by_world(jnp.asarray(table), jnp.asarray(rows)))
+    width = max(table_width, rows_width)
+    table, rows = np.broadcast_to(table, (5, 2, width)), np.broadcast_to(rows, (4, width))
+    for w in range(width):
+        np.testing.assert_array_equal(found[..., w], table[rows[:, w], :, w])
