@@ -6,8 +6,8 @@ the rows. One iteration factorises H, steps along `-H^-1 g` and searches that li
 
 A world is done when
  - it took a full step on which no row changed its zone: the cost was exactly quadratic and the minimum is found;
- - or its Newton decrement `g^T H^-1 g / 2` is below tolerance, or below the round-off of the cost: then the full step
-   is taken whatever the cost says, since a cost near its minimum cannot resolve it;
+ - or its Newton decrement `g^T H^-1 g / 2` is below tolerance, or in every kinematic tree below the round-off of the
+   cost: then the full step is taken whatever the cost says, since a cost near its minimum cannot resolve it;
  - or it has used up its iterations.
 """
 
@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.math.axis import sum_rows
+from jaxsim.math.axis import sum_rows, take
 from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import platform, stage
 from jaxsim.model import Model
@@ -30,6 +30,7 @@ from jaxsim.solver.compact import compact
 from jaxsim.solver.linesearch import search, slope_function
 from jaxsim.solver.rows import Rows, RowValues, product, residuals
 from jaxsim.structure.rows import RowLayout
+from jaxsim.structure.sparsity import trees_of
 
 __all__ = ["Limits", "Solution", "finish", "minimise", "start"]
 
@@ -186,8 +187,7 @@ def _iterate(
     H = hessian(layout, problem, state.r)
     p = -linalg.solve_tree(layout.hessian, H, g)
     decrement = -0.5 * sum_rows(g * p)
-    round_off = float(jnp.finfo(p.dtype).eps) * cost(problem, smooth, state.x, state.inertial, state.r)
-    near = jnp.abs(decrement) <= jnp.maximum(limits.decrement, round_off)
+    near = (jnp.abs(decrement) <= limits.decrement) | _at_round_off(layout, problem, smooth, state, g * p)
     inertial_p, row_p = multiply(M, p), product(rows, p)
     enough = limits.slope * jnp.sqrt(sum_rows(p * p))
     last = state.iterations + 1 >= limits.iterations
@@ -197,6 +197,36 @@ def _iterate(
     t = search(slope, enough, limits.evaluations, p.shape[-1], p.dtype)
     step = _Step(t, (p, inertial_p, row_p), near, lost=jnp.isnan(decrement))
     return _advance(rows, limits.iterations, state, step)
+
+
+def _at_round_off(
+    layout: RowLayout, problem: Problem, smooth: Array, state: Solution, descent: Array
+) -> Array:
+    """Whether the decrement of every kinematic tree is below the rounding error of its part of the cost, `(W,)`.
+
+    By tree, because the rounding of a heavy one must not end the search of a light one. A row's cost belongs to no
+    degree of freedom, so a tree's part is taken to be of the size of what constraints change: forces times
+    accelerations; where they change nothing, what is left is the rounding of both.
+
+    Args:
+      layout: the model's rows.
+      problem: what is minimised.
+      smooth: acceleration without constraints, `(nv, W)`.
+      state: where the iteration is.
+      descent: g p, `(nv, W)`, of which the decrements are sums.
+    """
+    epsilon = float(jnp.finfo(descent.dtype).eps)
+    trees = trees_of(layout.inertia)
+    if trees.shape[1] <= 1:
+        size = cost(problem, smooth, state.x, state.inertial, state.r)
+        return jnp.abs(0.5 * sum_rows(descent)) <= epsilon * size
+    forces = jnp.abs(state.inertial) + jnp.abs(problem.force) + jnp.abs(state.push)
+    rounded = epsilon * forces * (jnp.abs(state.x) + jnp.abs(smooth))
+    changed = (jnp.abs(state.inertial - problem.force) + jnp.abs(state.push)) * jnp.abs(state.x - smooth)
+    terms = jnp.stack([descent, changed + rounded], axis=1)
+    terms = take(jnp.concatenate([terms, jnp.zeros((1, *terms.shape[1:]), terms.dtype)]), trees.reshape(-1))
+    found = sum_rows(terms.reshape(*trees.shape, *terms.shape[1:]))
+    return jnp.all(jnp.abs(found[:, 0]) <= epsilon * found[:, 1], axis=0)
 
 
 class _Step(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Patch", "TreeStructure", "chains_of", "patches_of", "places_of", "tree_structure"]
+__all__ = ["Patch", "TreeStructure", "chains_of", "patches_of", "places_of", "tree_structure", "trees_of"]
 
 Patch = tuple[int, int, int, int]
 """A rectangle of a matrix: first row and end, first column and end."""
@@ -85,6 +85,15 @@ def chains_of(structure: TreeStructure) -> list[tuple[int, int]]:
     children = np.bincount([p for p in parent if p >= 0], minlength=structure.n)
     starts = [i for i, p in enumerate(parent) if p < 0 or p != i - 1 or children[p] > 1]
     return list(itertools.pairwise([*starts, structure.n]))
+
+
+@functools.lru_cache(maxsize=256)
+def trees_of(structure: TreeStructure) -> np.ndarray:
+    """Degrees of freedom of each kinematic tree, (most of any, number of trees); n: none."""
+    starts = [i for i, p in enumerate(structure.parent) if p < 0]
+    sizes = np.diff([*starts, structure.n])
+    places = np.arange(max(sizes, default=0))[:, None]
+    return np.where(places < sizes, places + np.array(starts, int), structure.n)
 
 
 @functools.lru_cache(maxsize=256)

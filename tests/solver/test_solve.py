@@ -178,6 +178,25 @@ def test_what_is_not_a_number_is_reported():
     assert int(out.warning[0]) & WarningBit.NOT_CONVERGED
 
 
+def test_a_heavy_tree_does_not_end_the_search_of_a_light_one():
+    """In float32 the rounding of ten thousand tons is more than all there is to gain for ten grams."""
+    body = """<body pos="{x} 0 {z}"><freejoint/><geom type="capsule" size=".1 .1" mass="{mass}" euler="60 0 0"/>
+      <body pos="0 0 .2"><joint axis="1 0 0" frictionloss="{mass}" range="-1 1"/><geom size=".05" mass="{mass}"/></body>
+      </body>"""
+    light, heavy = body.format(x=0, z=0.12, mass=0.01), body.format(x=5, z=0.12, mass=1e7)
+    found = []
+    for bodies in (light, light + heavy):
+        with jax.enable_x64(False):
+            model = jaxsim.load_model(
+                f"<mujoco><worldbody><geom type='plane' size='9 9 1'/>{bodies}</worldbody></mujoco>"
+            )
+            data = jaxsim.make_data(model)
+            data = data.replace(qvel=data.qvel.at[:7].set(jnp.array([0.3, -0.2, -0.1, 0.5, 1, 2, -3.0])))
+            found.append(np.asarray(jax.jit(jaxsim.forward)(model, data).qacc[:7]))
+    # 1e-4: float32 through a condition number of about 1e3
+    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-4 * np.abs(found[0]).max())
+
+
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
 @pytest.mark.parametrize("crowded", [False, True])
 def test_worlds_iterate_on_the_contacts_that_touch(cone, crowded):
