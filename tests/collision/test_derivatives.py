@@ -21,9 +21,18 @@ CONVEX = [(a.name.lower(), b.name.lower()) for a, b in convex.PAIRS]
 COSTLY = [("capsule", "box"), ("box", "box"), *CONVEX]
 CASES = [pytest.param(*p, marks=[pytest.mark.slow] if p in COSTLY else []) for p in oracle.PAIRS + CONVEX]
 
+WORLDS = 256
 
-def _contacts(model: Model, xpos: jax.Array, xmat: jax.Array, motion: jax.Array) -> jax.Array:
+
+def contacts_after(model: Model, xpos: jax.Array, xmat: jax.Array, motion: jax.Array) -> jax.Array:
     """Distance, position and frame (nslot, 13, W) after moving geoms by `motion` (ngeom, 6, W): shift, then turn."""
+    return _slots_after(model, xpos, xmat, motion)[0]
+
+
+def _slots_after(
+    model: Model, xpos: jax.Array, xmat: jax.Array, motion: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """The same, and which slots are in use, (nslot, W)."""
     angle = motion[:, 3:]
     rotation = quaternion.to_matrix(quaternion.exponential(angle))
     moved = jnp.stack(
@@ -36,7 +45,7 @@ def _contacts(model: Model, xpos: jax.Array, xmat: jax.Array, motion: jax.Array)
     data = oracle.native_data(model, xpos, xmat).replace(geom_xpos=xpos + motion[:, :3], geom_xmat=moved)
     contact = collision(model, data).contact
     frame = contact.frame.reshape(contact.frame.shape[0], 9, -1)
-    return jnp.concatenate([contact.dist[:, None], contact.pos, frame], axis=1)
+    return jnp.concatenate([contact.dist[:, None], contact.pos, frame], axis=1), contact.geom[:, 0] >= 0
 
 
 @functools.lru_cache
@@ -47,41 +56,43 @@ def _derivatives(
     model = oracle.native_model(mj_model)
 
     @jax.jit
-    def both(
-        xpos: jax.Array, xmat: jax.Array, tangent: jax.Array, weight: jax.Array
-    ) -> tuple[jax.Array, ...]:
-        f = functools.partial(_contacts, model, xpos, xmat)
+    def both(xpos: jax.Array, xmat: jax.Array, tangent: jax.Array, seed: jax.Array) -> tuple[jax.Array, ...]:
+        f = functools.partial(_slots_after, model, xpos, xmat)
         rest = jnp.zeros_like(tangent)
-        value, pushed = jax.jvp(f, (rest,), (tangent,))
-        (pulled,) = jax.vjp(f, rest)[1](weight)
+        value, pushed, used = jax.jvp(f, (rest,), (tangent,), has_aux=True)
+        weight = jax.random.normal(jax.random.key(seed), value.shape) * used[:, None]
+        (pulled,) = jax.vjp(f, rest, has_aux=True)[1](weight)
         step = 1e-6
-        slope = (f(step * tangent) - f(-step * tangent)) / (2 * step)
-        return value, pushed, pulled, slope
+        twice = (jnp.concatenate([x, x], axis=-1) for x in (xpos, xmat))
+        moved = contacts_after(model, *twice, step * jnp.concatenate([tangent, -tangent], axis=-1))
+        ahead, behind = jnp.split(moved, 2, axis=-1)
+        return value, pushed, weight, pulled, (ahead - behind) / (2 * step), used
 
     return mj_model, model, both
 
 
-def _evaluate(first: str, second: str, qpos: np.ndarray, tangent: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Value, jvp, vjp and central difference in one direction (ngeom, 6), and which slots are in use."""
-    mj_model, model, both = _derivatives(first, second)
+def _evaluate(
+    first: str, second: str, qpos: np.ndarray, tangents: np.ndarray
+) -> list[tuple[np.ndarray, ...]]:
+    """For each direction (ngeom, 6): value, jvp, central difference and which slots are in use.
+
+    All poses along all directions are worlds of one call, filled up to one width: one compilation serves a pair.
+    """
+    mj_model, _, both = _derivatives(first, second)
+    place = np.arange(WORLDS) % (len(qpos) * len(tangents))
     xpos, xmat, _ = oracle.detect(mj_model, qpos)
-    contact = oracle.run(model, oracle.native_data(model, xpos, xmat)).contact
-    used = np.asarray(contact.geom)[:, 0] >= 0
-    weight = np.random.default_rng(0).normal(size=(len(used), 13, len(qpos))) * used[:, None]
-    full = jnp.asarray(np.broadcast_to(tangent[..., None], (*tangent.shape, len(qpos))))
-    value, pushed, pulled, slope = both(jnp.asarray(xpos), jnp.asarray(xmat), full, jnp.asarray(weight))
-    # the two modes are each other's transpose
-    inner = np.sum(np.asarray(pushed) * weight, axis=(0, 1))
-    np.testing.assert_allclose(
-        np.sum(np.asarray(pulled) * full, axis=(0, 1)), inner, atol=1e-9 * (1 + abs(inner).max())
-    )
+    pose, direction = place % len(qpos), place // len(qpos)
+    full = np.moveaxis(tangents, 0, -1)[..., direction]
+    found = both(*(jnp.asarray(x) for x in (xpos[..., pose], xmat[..., pose], full)), 0)
+    value, pushed, weight, pulled, slope, used = (np.asarray(x) for x in found)
     assert np.all(np.isfinite(pushed))
     assert np.all(np.isfinite(pulled))
-    return np.asarray(value), np.asarray(pushed), np.asarray(slope), used
-
-
-def _directions(rng: np.random.Generator, count: int) -> list[np.ndarray]:
-    return [rng.normal(size=(2, 6)) for _ in range(count)]
+    # the two modes are each other's transpose
+    one, other = np.sum(pulled * full, axis=(0, 1)), np.sum(pushed * weight, axis=(0, 1))
+    ends = [slice(k * len(qpos), (k + 1) * len(qpos)) for k in range(len(tangents))]
+    for k in ends:
+        np.testing.assert_allclose(one[k], other[k], atol=1e-9 * (1 + abs(other[k]).max()))
+    return [(value[..., k], pushed[..., k], slope[..., k], used[:, k]) for k in ends]
 
 
 @pytest.mark.parametrize(("first", "second"), CASES)
@@ -89,8 +100,7 @@ def test_random_poses(first: str, second: str) -> None:
     rng = np.random.default_rng(20)
     mj_model = _derivatives(first, second)[0]
     qpos = oracle.random_qpos(mj_model, 64, rng, 0.3)
-    for tangent in _directions(rng, 4):
-        _, pushed, slope, used = _evaluate(first, second, qpos, tangent)
+    for _, pushed, slope, used in _evaluate(first, second, qpos, rng.normal(size=(4, 2, 6))):
         error = np.abs(pushed - slope).max(1)[used]
         assert used.sum() > 20
         # differences: truncation h^2 times third derivatives that grow as the centres approach each other
@@ -157,8 +167,9 @@ def test_degenerate_states_are_finite(name: str) -> None:
     first, second, qpos = DEGENERATE[name]
     if first == "plane":
         qpos = qpos[:, -7:]
-    for tangent in _directions(np.random.default_rng(21), 3):
-        value, pushed, _, used = _evaluate(first, second, qpos, tangent)
+    tangents = np.random.default_rng(21).normal(size=(3, 2, 6))
+    for tangent, found in zip(tangents, _evaluate(first, second, qpos, tangents), strict=True):
+        value, pushed, _, used = found
         assert used.any()
         assert np.all(np.isfinite(value))
         # distances move no faster than the surfaces do
@@ -174,8 +185,8 @@ def test_resting_contact_is_exact() -> None:
         xpos, xmat, _ = oracle.detect(mj_model, np.array([[0, 0, height, 1.0, 0, 0, 0]]))
         tangent = np.zeros((2, 6, 1))
         tangent[1, 2] = 1
-        f = functools.partial(_contacts, model, jnp.asarray(xpos), jnp.asarray(xmat))
-        _, pushed = jax.jvp(f, (jnp.zeros((2, 6, 1)),), (jnp.asarray(tangent),))
-        used = np.asarray(f(jnp.zeros((2, 6, 1))))[:, 0] < 0
+        f = functools.partial(contacts_after, model, jnp.asarray(xpos), jnp.asarray(xmat))
+        value, pushed = jax.jvp(f, (jnp.zeros((2, 6, 1)),), (jnp.asarray(tangent),))
+        used = np.asarray(value)[:, 0] < 0
         np.testing.assert_allclose(np.asarray(pushed)[:, 0][used], 1, atol=1e-14)
         np.testing.assert_allclose(np.asarray(pushed)[:, 3][used], 0.5, atol=1e-14)
