@@ -2,7 +2,7 @@
 
 Two triangles make the surface over a cell of the grid, split by the diagonal of its first and last corner. A prism
 reaches from a triangle down to the base of the field. Every prism that touches gives one contact, as in the C engine.
-Cells are looked at in a window below the geom whose size is static (`structure/cells.py`); of its prisms, if they
+Spheres are collided in closed form, other geoms by the general collider. Cells are looked at in a window below the geom whose size is static (`structure/cells.py`); of its prisms, if they
 are many, those that reach farthest up to the geom are collided.
 
 Source: reference text, computation chapter, collision detection.
@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsim.collision.ball_prism import ball_prism
 from jaxsim.collision.convex import collide_convex
 from jaxsim.collision.convex.curved import height_along
 from jaxsim.collision.convex.hull import Corners, Tables, hulls_of
@@ -126,7 +127,12 @@ def _against(kind: GeomType) -> Callable[..., Points]:
             number, active, more = _highest(below)
             dropped = dropped | more
         prisms = _prisms(grid, cells.first, number, columns=window[0])
-        return _collided(kind, field, geom, grid, prisms, active, reach, search)._replace(dropped=dropped)
+        if kind == GeomType.SPHERE:
+            found = _balls(field, geom, grid, prisms)
+        else:
+            found = _collided(kind, field, geom, grid, prisms, active, reach, search)
+        valid = active if found.valid is None else active & found.valid
+        return found._replace(valid=valid, dropped=dropped)
 
     return collide
 
@@ -152,8 +158,19 @@ def _collided(
     other = Shape(many(geom.pos), many(geom.axes), many(geom.size), many(geom.asset), geom.assets)
     asked = search._replace(active=active.reshape(npair * count, -1))
     found = collide_convex((GeomType.HFIELD, kind), shape, other, many(reach), asked)
-    found = jax.tree.map(lambda a: a.reshape(npair, count, -1), found)
-    return found._replace(valid=found.valid & active)
+    return jax.tree.map(lambda a: a.reshape(npair, count, -1), found)
+
+
+def _balls(field: Shape, geom: Shape, grid: _Grid, prisms: _Prism) -> Points:
+    """Every prism against the sphere of its pair."""
+    centre = field.axes.to_local(geom.pos - field.pos)
+    lifted = Vec(*(x[:, None] for x in centre))
+    found = ball_prism(
+        (prisms.first, prisms.last, prisms.third), -grid.size[3][:, None], lifted, geom.size.x[:, None]
+    )
+    axes = jax.tree.map(lambda x: x[:, None], field.axes)
+    origin = Vec(*(x[:, None] for x in field.pos))
+    return found._replace(pos=origin + axes.to_world(found.pos), normal=axes.to_world(found.normal))
 
 
 @stage
@@ -290,11 +307,11 @@ def _prisms(grid: _Grid, first: tuple[Array, Array], number: Array, *, columns: 
         x, y = column + right, row + up
         at = grid.start[0][:, None] + y * grid.start[1][:, None] + x
         height = rows_by_world(grid.data, at)
-        places = (
+        east, north = (
             n.astype(step.dtype) * step[:, None] - half[:, None]
             for n, step, half in zip((x, y), grid.step, grid.size[:2], strict=True)
         )
-        return Vec(*places, height * grid.size[2][:, None])
+        return Vec(east, north, height * grid.size[2][:, None])
 
     return _Prism(corner(0, 0), corner(1, 1), corner(second, 1 - second))
 
