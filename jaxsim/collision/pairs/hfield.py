@@ -2,8 +2,9 @@
 
 Two triangles make the surface over a cell of the grid, split by the diagonal of its first and last corner. A prism
 reaches from a triangle down to the base of the field. Every prism that touches gives one contact, as in the C engine.
-Spheres are collided in closed form, other geoms by the general collider. Cells are looked at in a window below the geom whose size is static (`structure/cells.py`); of its prisms, if they
-are many, those that reach farthest up to the geom are collided.
+Spheres are collided in closed form, other geoms by the general collider. Cells are looked at in a window below the geom
+whose size is static (`structure/cells.py`); of its prisms, if they are many, those that reach farthest up to the geom
+are collided.
 
 Source: reference text, computation chapter, collision detection.
 """
