@@ -11,6 +11,9 @@ from jaxsim.pytree import Static, index_array
 
 __all__ = ["Hulls", "hull_corners", "hulls"]
 
+_SIDES = 16
+"""Most corners of a polygon in the tables; of one with more they are taken evenly."""
+
 
 class Hulls(NamedTuple):
     """Tables of all meshes; vertices are rows of `mesh_vert`, polygons of all meshes are numbered together.
@@ -21,6 +24,7 @@ class Hulls(NamedTuple):
       entries: for each vertex the entries below that are its own (nmeshvert, d), filled up with the first.
       at: polygon of each entry: a vertex and a polygon that it is a corner of (nentry,).
       others: up to three more corners of that polygon (nentry, 3), see `mesh_polyothers`; filled up with the vertex.
+      after: the corner of that polygon that comes next (nentry,): each edge from a vertex is in one of its entries.
     """
 
     corners: np.ndarray
@@ -28,6 +32,7 @@ class Hulls(NamedTuple):
     entries: np.ndarray
     at: np.ndarray
     others: np.ndarray
+    after: np.ndarray
 
 
 @functools.lru_cache(maxsize=64)
@@ -40,16 +45,20 @@ def hulls(static: Static) -> Hulls:
     polygons = [
         vertex[owner[p]] + static.mesh_polyvert[starts[p] : starts[p] + sizes[p]] for p in range(len(owner))
     ]
+    turned = [np.roll(p, -1) for p in polygons]
+    # entries go by vertex, then by polygon; corners of polygons by polygon
+    order = np.argsort(np.concatenate([*polygons, np.zeros(0, int)]), kind="stable")
     mesh = np.repeat(np.arange(static.nmesh), static.mesh_vertnum)
     mine = [np.arange(a, a + n) for a, n in zip(static.mesh_polymapadr, static.mesh_polymapnum, strict=True)]
     at = static.mesh_polymap + np.repeat(static.mesh_polyadr[mesh], static.mesh_polymapnum)
     others = static.mesh_polyothers + np.repeat(vertex[mesh], static.mesh_polymapnum)[:, None]
     return Hulls(
         corners=_filled(corners, 1),
-        polygon=_filled(polygons, 3),
+        polygon=_filled([_thinned(p) for p in polygons], 3),
         entries=_filled(mine, 1),
         at=index_array(at),
         others=index_array(others),
+        after=index_array(np.concatenate([*turned, np.zeros(0, int)])[order]),
     )
 
 
@@ -60,6 +69,12 @@ def hull_corners(static: Static, mesh: int) -> np.ndarray:
         return np.zeros(0, int)
     count = static.mesh_graph[start]
     return static.mesh_vertadr[mesh] + static.mesh_graph[start + 2 + count : start + 2 + 2 * count]
+
+
+def _thinned(polygon: np.ndarray) -> np.ndarray:
+    """At most so many corners of a polygon."""
+    n = len(polygon)
+    return polygon if n <= _SIDES else polygon[np.arange(_SIDES) * n // _SIDES]
 
 
 def _filled(rows: list[np.ndarray], least: int) -> np.ndarray:

@@ -145,7 +145,8 @@ def slot_layout(model: Model) -> SlotLayout:
       ValueError: `njmax` leaves no rows for contacts.
     """
     off = bool(model.opt.disableflags & _NO_CONTACTS)
-    return _layout(model.static, geom_pairs(model), off, _most_slots(model))
+    single = bool(model.opt.disableflags & DisableBit.MULTICCD)
+    return _layout(model.static, geom_pairs(model), off, single, _most_slots(model))
 
 
 def rows_of_contact(dim: int, cone: int) -> int:
@@ -232,12 +233,18 @@ class _Plan(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def _layout(static: Static, pairs: GeomPairs, off: bool, most: int) -> SlotLayout:
-    """As `slot_layout`, with at most so many slots unless `most` is -1; none if contacts are off."""
+def _layout(static: Static, pairs: GeomPairs, off: bool, single: bool, most: int) -> SlotLayout:
+    """As `slot_layout`, with at most so many slots unless `most` is -1; none if contacts are off.
+
+    With `single` the general collider gives one point.
+    """
     if off:
         return SlotLayout((), (), pairs)
     kinds = {types: rows for types, rows in _by_types(static, pairs).items() if types in COLLIDERS}
     colliders = {types: COLLIDERS[types].fit(static, pairs.at(rows)) for types, rows in kinds.items()}
+    if single:
+        one = {"points": 1, "usual": 1}
+        colliders = {types: c._replace(**one) if c.general else c for types, c in colliders.items()}
     portions = []
     for k, (types, rows) in enumerate(kinds.items()):
         dims, starts = np.unique(pairs.dim[rows], return_index=True)

@@ -16,10 +16,12 @@ from jax import Array, lax
 from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
+from jaxsim.math.axis import take
 from jaxsim.math.gather import rows_by_world
+from jaxsim.math.vector import cross
 from jaxsim.model import Model
 from jaxsim.structure.climb import Ladder, ladder
-from jaxsim.structure.hulls import hulls
+from jaxsim.structure.hulls import Hulls, hulls
 
 __all__ = ["Corners", "Hull", "Tables", "corner_at", "farthest_corner", "hull_of", "hulls_of"]
 
@@ -33,14 +35,16 @@ class Tables(NamedTuple):
     """What the hulls of a model are searched by.
 
     Attributes:
+      hulls: tables of corners and polygons.
       vert: vertices, m (nmeshvert, 3, 1 or W).
-      corners: rows of `vert` of each mesh (nmesh, k), filled up with the first.
+      normal: outward normals of polygons, of any length (npoly, 3, 1 or W).
       ladder: neighbours; None: the hulls are small.
       starts: the farthest corner in each of the directions (27 nmesh, 1 or W); None: as above.
     """
 
+    hulls: Hulls
     vert: Array
-    corners: np.ndarray
+    normal: Array
     ladder: Ladder | None
     starts: Array | None
 
@@ -73,15 +77,19 @@ class Corners(NamedTuple):
 
 def hulls_of(model: Model) -> Tables:
     """The tables of a model, once a step."""
-    corners = hulls(model.static).corners
+    tables = hulls(model.static)
+    first, second, third = (take(model.mesh_vert, tables.polygon[:, k]) for k in range(3))
+    normal = cross(second - first, third - first)
+    corners = tables.corners
     if corners.shape[1] <= _WHOLE:
-        return Tables(model.mesh_vert, corners, None, None)
+        return Tables(tables, model.mesh_vert, normal, None, None)
     points = rows_by_world(lax.stop_gradient(model.mesh_vert), jnp.asarray(corners)[..., None])
     toward = jnp.asarray(_DIRECTIONS, points.dtype)
     heights = Vec.split(points[:, None]).dot(Vec(*(toward[None, :, k, None, None] for k in range(3))))
     best = first_largest(heights.reshape(-1, *heights.shape[2:]))
     rows = jnp.repeat(jnp.asarray(corners), len(_DIRECTIONS), axis=0)
-    return Tables(model.mesh_vert, corners, ladder(model.static), jnp.take_along_axis(rows, best, axis=1))
+    starts = jnp.take_along_axis(rows, best, axis=1)
+    return Tables(tables, model.mesh_vert, normal, ladder(model.static), starts)
 
 
 def hull_of(shape: Shape) -> Hull | Corners:
@@ -91,7 +99,7 @@ def hull_of(shape: Shape) -> Hull | Corners:
     tables: Tables = shape.assets
     if tables.ladder is not None:
         return Hull(shape.asset, tables, None, None)
-    rows = rows_by_world(jnp.asarray(tables.corners)[..., None], shape.asset)
+    rows = rows_by_world(jnp.asarray(tables.hulls.corners)[..., None], shape.asset)
     return Hull(shape.asset, tables, rows, rows_by_world(tables.vert, rows))
 
 

@@ -30,14 +30,24 @@ PAIRS = (
 )
 
 
-def _between(first: GeomType, second: GeomType) -> Callable[..., Points]:
+def _between(first: GeomType, second: GeomType, points: int) -> Callable[..., Points]:
     def collide(a: Shape, b: Shape, reach: Array, search: Search, *, multi: bool) -> Points:
-        del multi
-        return collide_convex((first, second), a, b, reach, search)
+        return collide_convex((first, second), a, b, reach, search, points if multi else 1)
 
     return collide
 
 
+def _most_points(first: GeomType, second: GeomType) -> int:
+    """Of two faces four, of a face and an edge two, else one."""
+    kinds = KINDS[first], KINDS[second]
+    if not all(kind.edges for kind in kinds):
+        return 1
+    return 4 if all(kind.faces for kind in kinds) else 2
+
+
 for _pair in PAIRS:
     _assets = hulls_of if GeomType.MESH in _pair else None
-    collider(*_pair, points=1, exhaustive=64, iterative=True, general=True, assets=_assets)(_between(*_pair))
+    _points = _most_points(*_pair)
+    collider(*_pair, points=_points, exhaustive=64, iterative=True, general=True, assets=_assets)(
+        _between(*_pair, _points)
+    )

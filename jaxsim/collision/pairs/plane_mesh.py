@@ -5,52 +5,27 @@ Of a face with more than four corners four are taken (`structure/quads.py`). The
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import jax.numpy as jnp
 from jax import Array
 
+from jaxsim.collision.convex.hull import Tables, hulls_of
 from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
-from jaxsim.math.axis import take
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import stage
-from jaxsim.math.vector import cross
-from jaxsim.model import Model
 from jaxsim.structure.colliders import collider
-from jaxsim.structure.hulls import Hulls, hulls
 
 __all__ = ["plane_mesh"]
 
 
-class _Meshes(NamedTuple):
-    """All meshes of a model.
-
-    Attributes:
-      hulls: their tables.
-      vert: vertices, m (nmeshvert, 3, 1 or W).
-      normal: outward normals of polygons, of any length (npoly, 3, 1 or W).
-    """
-
-    hulls: Hulls
-    vert: Array
-    normal: Array
-
-
-def _meshes(model: Model) -> _Meshes:
-    """The tables that `Shape.asset` chooses from."""
-    tables = hulls(model.static)
-    first, second, third = (take(model.mesh_vert, tables.polygon[:, k]) for k in range(3))
-    return _Meshes(tables, model.mesh_vert, cross(second - first, third - first))
-
-
-@collider(GeomType.PLANE, GeomType.MESH, points=4, assets=_meshes, exhaustive=1 << 20)
+@collider(GeomType.PLANE, GeomType.MESH, points=4, assets=hulls_of, exhaustive=1 << 20)
 @stage
 def plane_mesh(plane: Shape, mesh: Shape, margin: Array) -> Points:
     """Plane against mesh: up to four points, the first is the lowest."""
-    tables, vert, polygon_normal = mesh.assets
+    meshes: Tables = mesh.assets
+    tables, vert = meshes.hulls, meshes.vert
     normal = plane.axes.z
     down = -mesh.axes.to_local(normal)
 
@@ -60,7 +35,7 @@ def plane_mesh(plane: Shape, mesh: Shape, margin: Array) -> Points:
 
     entries = rows_by_world(jnp.asarray(tables.entries)[..., None], lowest)
     polygons = jnp.asarray(tables.at).at[entries].get(mode="promise_in_bounds")
-    facing = rows_by_world(polygon_normal, polygons)
+    facing = rows_by_world(meshes.normal, polygons)
     length = jnp.sqrt(jnp.sum(facing * facing, axis=2))
     flattest = entry_at(entries, first_largest(along(down, facing) / length))
     others = rows_by_world(jnp.asarray(tables.others)[..., None], flattest)

@@ -1,0 +1,151 @@
+"""What a geom turns to a direction: the face that faces it most, and the edge that is most across it.
+
+A cylinder's cap counts as a polygon of sixteen corners; its mantle has an edge wherever it is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsim.collision.convex.hull import Tables
+from jaxsim.collision.convex.settle import settled
+from jaxsim.collision.convex.solid import Kind
+from jaxsim.collision.largest import along, entry_at, first_largest
+from jaxsim.collision.points import Shape
+from jaxsim.collision.vec import Frame, Vec, fallback_unit, unit
+from jaxsim.math.gather import rows_by_world
+from jaxsim.math.stage import stage
+
+__all__ = ["Outline", "outline"]
+
+_CAP = 16
+"""Corners of the polygon in a cylinder's cap."""
+_UPRIGHT = 1e-3
+"""Sine of the angle to a cylinder's axis below which a direction chooses no edge of the mantle: the cap faces it."""
+
+
+class Outline(NamedTuple):
+    """A face and an edge of each pair, in the world frame.
+
+    Attributes:
+      edge: both ends, from the geom's centre, m, components (npair, 2, W).
+      face: corners of the face, counter-clockwise around the normal, (npair, n, W); they may repeat. None: no faces.
+      normal: outward unit normal of the face, components (npair, W).
+    """
+
+    edge: Vec
+    face: Vec | None = None
+    normal: Vec | None = None
+
+    def moved(self, offset: Vec) -> Outline:
+        """The same elsewhere, for an offset (m) of each pair, components (npair, W)."""
+        offset = Vec(*(c[:, None] for c in offset))
+        return self._replace(edge=self.edge + offset, face=self.face and self.face + offset)
+
+
+def outline(kind: Kind, shape: Shape, direction: Vec, corner: Array) -> Outline:
+    """The faces and edges of geoms that turn to a direction.
+
+    Args:
+      kind: what the geoms are.
+      shape: the geoms.
+      direction: unit vectors in the world frame; the edge of a mantle depends on it continuously.
+      corner: of a mesh a row of `mesh_vert` that is farthest in the direction.
+    """
+    local = shape.axes.to_local(direction)
+    if kind.mesh:
+        return _of_mesh(shape, corner, *settled(_choose(shape, local.stop(), corner)))
+    return _FORMS[kind.smooth, kind.ball is not None](shape, local)
+
+
+@stage
+def _of_box(shape: Shape, local: Vec) -> Outline:
+    number = _largest_axis(local)
+    turned, size = (Vec(*(v.pick((number + k) % 3) for k in range(3))) for v in (local, shape.size))
+    axes = Frame(*(shape.axes.pick((number + k) % 3) for k in range(3)))
+    sign, u_sign, v_sign = (jnp.where(c >= 0, 1.0, -1.0).astype(c.dtype) for c in turned)
+    along_u = jnp.abs(turned.y) <= jnp.abs(turned.z)
+
+    def corner(u: Array | float, v: Array | float) -> Vec:
+        return axes.to_world(Vec(size.x * sign, size.y * u, size.z * v))
+
+    ends = [corner(jnp.where(along_u, s, u_sign), jnp.where(along_u, v_sign, s)) for s in (1.0, -1.0)]
+    corners = [corner(u, v * sign) for u, v in ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))]
+    return Outline(_joined(ends), _joined(corners), axes.x * sign)
+
+
+@stage
+def _of_capsule(shape: Shape, local: Vec) -> Outline:
+    del local
+    half = shape.axes.z * shape.size.y
+    return Outline(_joined([half, -half]))
+
+
+@stage
+def _of_cylinder(shape: Shape, local: Vec) -> Outline:
+    radius, half = shape.size.x, shape.size.y
+    across = Vec(local.x, local.y, jnp.zeros_like(local.z))
+    rim = unit(across, fallback_unit(across), _UPRIGHT)[0] * radius
+    sign = jnp.where(local.z >= 0, 1.0, -1.0).astype(local.z.dtype)
+    ends = [shape.axes.to_world(Vec(rim.x, rim.y, half * s)) for s in (1.0, -1.0)]
+    corners = []
+    for k in range(_CAP):
+        angle = 2 * math.pi * k / _CAP
+        point = Vec(radius * math.cos(angle), radius * math.sin(angle) * sign, half * sign)
+        corners.append(shape.axes.to_world(point))
+    return Outline(_joined(ends), _joined(corners), shape.axes.z * sign)
+
+
+_FORMS: dict[tuple[bool, bool], Callable[[Shape, Vec], Outline]] = {
+    (False, False): _of_box,
+    (False, True): _of_capsule,
+    (True, False): _of_cylinder,
+}
+"""(has a round part, has a ball): the others."""
+
+
+@stage
+def _choose(shape: Shape, local: Vec, corner: Array) -> tuple[Array, Array]:
+    """The polygon of meshes that is flattest at a corner, and the other end of the edge there that is most across."""
+    tables: Tables = shape.assets
+    hulls = tables.hulls
+    owns = rows_by_world(jnp.asarray(hulls.entries)[..., None], corner)
+    polygons = jnp.asarray(hulls.at).at[owns].get(mode="promise_in_bounds")
+    facing = rows_by_world(tables.normal, polygons)
+    cosine = along(local, facing) / jnp.sqrt(jnp.sum(facing * facing, axis=2))
+
+    after = jnp.asarray(hulls.after).at[owns].get(mode="promise_in_bounds")
+    edges = rows_by_world(tables.vert, after) - rows_by_world(tables.vert, corner)[:, None]
+    sine = jnp.square(along(local, edges)) / jnp.sum(edges * edges, axis=2)
+    return entry_at(polygons, first_largest(cosine)), entry_at(after, first_largest(-sine))
+
+
+@stage
+def _of_mesh(shape: Shape, corner: Array, polygon: Array, other: Array) -> Outline:
+    tables: Tables = shape.assets
+    rows = rows_by_world(jnp.asarray(tables.hulls.polygon)[..., None], polygon)
+    ends = jnp.stack([corner, other], axis=1)
+    axes = Frame(*(Vec(*(c[:, None] for c in axis)) for axis in shape.axes))
+    edge, face = (axes.to_world(Vec.split(rows_by_world(tables.vert, r))) for r in (ends, rows))
+    normal = Vec.split(rows_by_world(tables.normal, polygon))
+    normal = normal * (1.0 / jnp.sqrt(normal.dot(normal)))
+    return Outline(edge, face, shape.axes.to_world(normal))
+
+
+def _largest_axis(v: Vec) -> Array:
+    """The number of the component of the largest size."""
+    x, y, z = (jnp.abs(c) for c in v)
+    return jnp.where((x >= y) & (x >= z), 0, jnp.where(y >= z, 1, 2))
+
+
+def _joined(corners: list[Vec]) -> Vec:
+    """Corners, components (npair, W), on a new axis before the last."""
+    width = jnp.broadcast_shapes(*(x.shape for corner in corners for x in corner))
+    return Vec(
+        *(jnp.stack([jnp.broadcast_to(x, width) for x in c], axis=-2) for c in zip(*corners, strict=True))
+    )

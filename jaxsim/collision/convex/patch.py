@@ -1,0 +1,251 @@
+"""Where two geoms lie on each other: up to four points of the common part of two faces, or of a face and an edge.
+
+Both polygons are seen along the normal of a face, and run through in one sense. A corner of their common part is where
+an edge of one enters the other, or begins inside it; of more than four corners those stay that span a large area.
+Depths are measured along the face's normal, each at its own point, so that a geom that is slightly tilted is pushed
+back. The rules are the C engine's, but for which four of more corners stay. Clipping an edge by half planes: M. Cyrus
+and J. Beck, "Generalized two- and three-dimensional clipping" (1978).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsim.collision.convex.outline import Outline
+from jaxsim.collision.convex.settle import settled
+from jaxsim.collision.largest import entry_at, first_largest
+from jaxsim.collision.points import Points, stack_points
+from jaxsim.collision.vec import Vec, unit
+from jaxsim.math.stage import stage
+
+__all__ = ["contact_patch"]
+
+_ROUNDING = 64
+"""Rounding errors of a polygon's size up to which a point counts as inside."""
+_FACING = 0.996
+"""Cosine of the angle between normals above which faces lie on each other."""
+_LEVEL = 0.0888
+"""Sine of the angle between an edge and a face below which it lies on it."""
+_LEAN = 0.01
+"""Part of an area that is given up so that rounding errors do not choose between corners."""
+_SMALL = 1e-5
+"""A corner that adds less than this part of the square of the longest diagonal is not counted."""
+
+
+class _Corners(NamedTuple):
+    """Candidates of each pair; components (npair, k, W).
+
+    Attributes:
+      point: on geom 2, m.
+      height: distance of the polygons there, m.
+      valid: whether it is a corner of the common part.
+    """
+
+    point: Vec
+    height: Array
+    valid: Array
+
+
+def contact_patch(
+    first: Outline, second: Outline, direction: Vec, radius: Array, reach: Array, points: int
+) -> Points:
+    """Contact points of faces and edges that lie on each other.
+
+    Args:
+      first: faces and edges of geoms 1.
+      second: those of geoms 2, relative to the same point.
+      direction: from geom 1 to geom 2, unit vectors, components (npair, W).
+      radius: of the balls around geoms 1 (capsules), m, (npair, 1 or W).
+      reach: distance at which contacts are detected, m, (npair, 1 or W).
+      points: how many are kept, 2 or 4; of an edge there are two.
+    """
+    flat1, flat2 = settled(_meeting(*jax.lax.stop_gradient((first, second, direction))))
+    corners, normal, toward = _clipped(first, second, flat1, flat2, reach + radius)
+    number = settled(_first(corners.point.stop(), corners.valid, normal.stop(), toward))
+    numbers, used = [number], [jnp.any(corners.valid, axis=1)]
+    for _ in range(points - 1):
+        number, more = settled(_next(corners.point.stop(), corners.valid, normal.stop(), numbers))
+        numbers.append(number)
+        used.append(used[-1] & more)
+    return _contacts(corners, normal, radius, numbers, used)
+
+
+@stage
+def _meeting(first: Outline, second: Outline, direction: Vec) -> tuple[Array, Array]:
+    """Whether faces of geoms 1 and of geoms 2 lie on the other's face or edge."""
+    never = jnp.zeros_like(direction.x, bool)
+    sides = ((first, direction), (second, -direction))
+    # how much the faces face each other, and how far an edge is from a face's plane
+    facing = [never - 1.0 if s.normal is None else s.normal.dot(d) for s, d in sides]
+    both = never
+    if first.normal is not None and second.normal is not None:
+        both = first.normal.dot(second.normal) < -_FACING
+    flats = []
+    for (face, _), (other, _), mine, its in zip(sides, sides[::-1], facing, facing[::-1], strict=True):
+        if face.normal is None:
+            flats.append(never)
+            continue
+        run = _start(_runs(other.edge))
+        along = jnp.square(run.dot(_row(face.normal))) < _LEVEL * _LEVEL * run.dot(run)
+        flats.append(both | ((mine > _FACING) & (mine > its) & along[:, 0]))
+    return flats[0], flats[1]
+
+
+def _polygon(side: Outline, flat: Array, least: int) -> Vec:
+    """The face where it is `flat`, else the edge as a polygon without area."""
+    sides = least if side.face is None else side.face.x.shape[1]
+    edge = Vec(*(jnp.concatenate([c[:, :1]] * (sides - 1) + [c[:, 1:]], axis=1) for c in side.edge))
+    return edge if side.face is None else side.face.where(flat[:, None], edge)
+
+
+@stage
+def _clipped(
+    first: Outline, second: Outline, flat1: Array, flat2: Array, highest: Array
+) -> tuple[_Corners, Vec, Vec]:
+    """Corners of the common part, and the contact's normal: that of a face of geom 2, or else of geom 1.
+
+    The last is a direction across the normal that turns with geom 1, (npair, 1, W), without derivative.
+    """
+    up2 = second.normal
+    assert up2 is not None
+    # a normal that is not used is that of the face of the other
+    up1 = -up2 if first.normal is None else first.normal.where(flat1, -up2)
+    up2 = up2.where(flat2, -up1)
+    normal, along = -up2, _row(up1)
+    polygon1, polygon2 = _polygon(first, flat1, 2), _polygon(second, flat2, 2)
+
+    # both in one sense of rotation: then every corner of the common part is where an edge enters the other polygon
+    start1, run1 = polygon1, _runs(polygon1)
+    start2, run2 = polygon2 + _runs(polygon2), -_runs(polygon2)
+    size = jnp.sqrt(jnp.sum(run1.dot(run1), axis=1) + jnp.sum(run2.dot(run2), axis=1))
+    enter1, inside1 = _entry(start1, run1, start2, run2.cross(along), size)
+    enter2, inside2 = _entry(start2, run2, start1, run1.cross(along), size)
+
+    on1, on2 = start1 + run1 * enter1, start2 + run2 * enter2
+    height1 = (on1 - _start(polygon2)).dot(_row(up2)) / -_row(up1).dot(_row(up2))
+    height2 = (on2 - _start(polygon1)).dot(_row(up1))
+
+    def joined(a: Array, b: Array) -> Array:
+        width = jnp.broadcast_shapes(a.shape[-1:], b.shape[-1:])
+        return jnp.concatenate([jnp.broadcast_to(x, (*x.shape[:-1], *width)) for x in (a, b)], axis=1)
+
+    valid = joined(inside1 & flat2[:, None], inside2 & flat1[:, None])
+    height = joined(height1, height2)
+    point = Vec(*map(joined, on1 + along * height1, on2))
+    corner = _start(polygon1) - Vec(*(jnp.mean(c, axis=1, keepdims=True) for c in polygon1))
+    toward = corner + _start(run1) * 0.1
+    return _Corners(point, height, valid & (height <= highest[:, None])), normal, toward.stop()
+
+
+def _entry(start: Vec, run: Vec, corners: Vec, outward: Vec, size: Array) -> tuple[Array, Array]:
+    """Where edges enter a polygon.
+
+    Args:
+      start: where edges begin, components (npair, m, W).
+      run: to where they end.
+      corners: a point on each side of the polygon, components (npair, k, W).
+      outward: normals of the sides in its plane, of any length; sides of length 0 bound nothing.
+      size: of both polygons, m, (npair, W).
+
+    Returns:
+      the share of the run (npair, m, W), 0 for an edge that begins inside, and whether any of the edge is inside.
+    """
+    eps = float(jnp.finfo(start.x.dtype).eps)
+    snap = _ROUNDING * eps * size[:, None]
+    none = outward * 0.0
+    outward, _ = unit(outward, none, snap)
+    level = _products(start, outward) - corners.dot(outward)[:, None]
+    slope = _products(run, outward)
+    flat = jnp.abs(slope) <= snap[:, None]
+    share = -level / jnp.where(flat, 1.0, slope)
+    never = jnp.where(level > snap[:, None], jnp.inf, -jnp.inf)
+    enter = jnp.max(jnp.where(flat, never, jnp.where(slope < 0, share, -jnp.inf)), axis=2)
+    leave = jnp.min(jnp.where(flat | (slope < 0), jnp.inf, share), axis=2)
+    enter = jnp.maximum(enter, 0.0)
+    inside = enter <= jnp.minimum(leave, 1.0) + _ROUNDING * eps
+    return jnp.where(inside, enter, 0.0), inside
+
+
+def _products(a: Vec, b: Vec) -> Array:
+    """Inner products (npair, m, k, W) of vectors (npair, m, W) and (npair, k, W)."""
+    return Vec(*(c[:, :, None] for c in a)).dot(Vec(*(c[:, None] for c in b)))
+
+
+@stage
+def _first(point: Vec, valid: Array, normal: Vec, toward: Vec) -> Array:
+    """The candidate whose diagonal splits the largest quadrilateral; of nearly equal ones that in a direction."""
+    apart = _between(point, point)
+    square = jnp.where(valid[:, None], apart.dot(apart), -jnp.inf)
+    farthest = jnp.argmax(square, axis=2)
+    diagonal = Vec(*(jnp.take_along_axis(c, farthest, axis=1) for c in point)) - point
+    aside = Vec(*(c[:, :, None] for c in diagonal)).cross(apart).dot(Vec(*(c[:, None, None] for c in normal)))
+    aside = jnp.where(valid[:, None], aside, 0.0)
+    area = jnp.max(aside, axis=2) - jnp.min(aside, axis=2)
+    lean = point.dot(toward) / toward.dot(toward)
+    return first_largest(jnp.where(valid, area * (1 + _LEAN * lean), -jnp.inf))
+
+
+def _between(a: Vec, b: Vec) -> Vec:
+    """From each of a (npair, m, W) to each of b (npair, k, W): components (npair, m, k, W)."""
+    return Vec(*(y[:, None] - x[:, :, None] for x, y in zip(a, b, strict=True)))
+
+
+@stage
+def _next(point: Vec, valid: Array, normal: Vec, numbers: list[Array]) -> tuple[Array, Array]:
+    """The candidate that adds most to the length, then to the area, of what is there; and whether it adds any."""
+    held = [_at(point, number) for number in numbers]
+    if len(held) == 1:
+        away = point - _row(held[0])
+        gain = away.dot(away)
+        least = _ROUNDING * jnp.finfo(gain.dtype).eps * held[0].dot(held[0])
+    else:
+        axis = _row(normal)
+        turn = jnp.ones_like(held[0].x)
+        if len(held) == 3:
+            turn = (held[1] - held[0]).cross(held[2] - held[0]).dot(normal)
+            turn = jnp.where(turn >= 0, 1.0, -1.0).astype(turn.dtype)
+        areas = []
+        for one, other in zip(held, [*held[1:], held[0]], strict=True):
+            area = _row(other - one).cross(point - _row(one)).dot(axis)
+            areas.append(jnp.abs(area) if len(held) == 2 else -area * turn[:, None])
+        gain = areas[0]
+        for area in areas[1:]:
+            gain = jnp.maximum(gain, area)
+        long = held[1] - held[0]
+        least = _SMALL * long.dot(long)
+    number = first_largest(jnp.where(valid, gain, -jnp.inf))
+    return number, entry_at(jnp.where(valid, gain, -jnp.inf), number) > least
+
+
+@stage
+def _contacts(
+    corners: _Corners, normal: Vec, radius: Array, numbers: list[Array], used: list[Array]
+) -> Points:
+    points = []
+    for number, valid in zip(numbers, used, strict=True):
+        dist = entry_at(corners.height, number) - radius
+        points.append(Points(dist, _at(corners.point, number) - normal * (0.5 * dist), normal, valid=valid))
+    return stack_points(points)
+
+
+def _runs(corners: Vec) -> Vec:
+    """From each corner to the next."""
+    return Vec(*(jnp.roll(c, -1, axis=1) for c in corners)) - corners
+
+
+def _start(vectors: Vec) -> Vec:
+    """The first of each pair, components (npair, 1, W)."""
+    return Vec(*(c[:, :1] for c in vectors))
+
+
+def _row(v: Vec) -> Vec:
+    """A vector of each pair, components (npair, W), for all its corners."""
+    return Vec(*(c[:, None] for c in v))
+
+
+def _at(vectors: Vec, number: Array) -> Vec:
+    return Vec(*(entry_at(c, number) for c in vectors))

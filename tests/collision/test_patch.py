@@ -1,0 +1,172 @@
+"""Geoms that lie on each other: how many points, where, how deep; beside the C engine, and their derivatives."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import jaxsim
+from jaxsim.interop.mujoco import put_model
+from tests.collision import oracle
+from tests.collision.test_convex import reach
+from tests.collision.test_derivatives import contacts_after
+
+PAIRS = [
+    ("cylinder", "box"),
+    ("box", "mesh"),
+    pytest.param("capsule", "cylinder", marks=pytest.mark.slow),
+    pytest.param("capsule", "mesh", marks=pytest.mark.slow),
+    pytest.param("cylinder", "cylinder", marks=pytest.mark.slow),
+    pytest.param("cylinder", "mesh", marks=pytest.mark.slow),
+    pytest.param("mesh", "mesh", marks=pytest.mark.slow),
+]
+_ANGLE = np.arange(5) * 2 * np.pi / 5 + [0.1, -0.15, 0.05, 0.2, -0.1]
+_OUTLINE = np.round(np.stack([0.3 * np.cos(_ANGLE), 0.22 * np.sin(_ANGLE)], axis=1), 3)
+_PRISM = np.concatenate([np.c_[_OUTLINE, np.full(5, z)] for z in (-0.2, 0.25)])
+_SHAPES = {**oracle.SHAPES, "mesh": 'type="mesh" mesh="prism"'}
+
+
+@functools.cache
+def _two_geoms(first: str, second: str) -> mujoco.MjModel:
+    body = '<body><freejoint/><geom {} margin=".01"/></body>'
+    vertex = " ".join(map(str, _PRISM.ravel()))
+    return mujoco.MjModel.from_xml_string(
+        f"""<mujoco><asset><mesh name="prism" vertex="{vertex}"/></asset>
+        <worldbody>{body.format(_SHAPES[first])}{body.format(_SHAPES[second])}</worldbody></mujoco>"""
+    )
+
+
+def _flat_poses(
+    first: str, second: str, count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Poses (2, 3, W), (2, 3, 3, W) with axes of both geoms along one line, or up to some degrees from it."""
+    mj_model = _two_geoms(first, second)
+    sizes = [
+        mj_model.mesh_vert.astype(float) if kind == "mesh" else size
+        for kind, size in zip((first, second), mj_model.geom_size, strict=True)
+    ]
+    cube, up = Rotation.create_group("O"), np.array([0, 0, 1.0])
+    xpos, xmat = np.zeros((2, 3, count)), np.zeros((2, 3, 3, count))
+    for w in range(count):
+        base = Rotation.identity() if w % 3 == 0 else Rotation.random(random_state=rng)
+        tilt = Rotation.from_rotvec((0, 0, 3e-4, 1e-2)[w % 4] * rng.normal(size=3))
+        turn = Rotation.from_euler("z", rng.choice([0, np.pi / 2, rng.uniform(0, 6)]))
+        one, two = cube[rng.integers(24)], tilt * turn * cube[rng.integers(24)]
+        height = reach(first, sizes[0], one.inv().apply(up)) + reach(second, sizes[1], two.inv().apply(-up))
+        aside = rng.choice([0, 0.1, *rng.uniform(-0.3, 0.3, 2)], 2)
+        offset = np.array([*aside, height + rng.choice([-0.01, -1e-3, 0, 3e-3])])
+        xpos[1, :, w] = base.apply(offset)
+        xmat[0, ..., w], xmat[1, ..., w] = (base * one).as_matrix(), (base * two).as_matrix()
+    return xpos, xmat
+
+
+def _area(points: np.ndarray, normal: np.ndarray) -> float:
+    """Area of the hull of up to four points, (n, 3), across a normal."""
+    if len(points) < 3:
+        return 0.0
+    quads = (
+        [points[list(order)] for order in ((0, 1, 2, 3), (0, 2, 1, 3), (0, 1, 3, 2))]
+        if len(points) > 3
+        else [points]
+    )
+    return max(abs(np.sum(np.cross(q, np.roll(q, -1, axis=0)), axis=0) @ normal) / 2 for q in quads)
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_flat_contacts_are_the_c_engines(first: str, second: str) -> None:
+    mj_model = _two_geoms(first, second)
+    xpos, xmat = _flat_poses(first, second, 240, np.random.default_rng(0))
+    wanted = oracle.detect_at(mj_model, xpos, xmat)
+    model = oracle.native_model(mj_model)
+    found = oracle.ours(oracle.run(model, oracle.native_data(model, xpos, xmat)))
+    counts = np.array([len(f) for f in found]), np.array([len(w) for w in wanted])
+    # where the C engine's search ends at a corner of an edge that lies on a face, it may not see the edge
+    differ = counts[0] != counts[1]
+    assert np.mean(differ) < 0.08
+    assert np.mean(differ & ~((counts[0] == 2) & (counts[1] == 1))) < 0.02
+    assert np.sum(counts[1] > 1) > 60
+    compared = 0
+    for f, w in zip(found, wanted, strict=True):
+        if len(f) != len(w) or not len(w):
+            continue
+        gap = np.abs(f[:, None, [3, 5, 6, 7]] - w[None, :, [3, 5, 6, 7]]).max(axis=-1)
+        compared += max(gap.min(axis=0).max(), gap.min(axis=1).max()) < 1e-3
+        if len(w) == 4:
+            # four that stand for more need not be the same
+            areas = [_area(x[:, 5:8], w[0, 8:11]) for x in (f, w)]
+            assert areas[0] > 0.9 * areas[1]
+            np.testing.assert_allclose(f[0, 8:11], w[0, 8:11], atol=1e-3)
+    assert compared > 0.35 * len(wanted)
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+@pytest.mark.slow
+def test_derivatives(first: str, second: str) -> None:
+    """Of distances, points and frames, in both modes; what is chosen does not change within the difference's step."""
+    mj_model = _two_geoms(first, second)
+    model = oracle.native_model(mj_model)
+    xpos, xmat = (jnp.asarray(x) for x in _flat_poses(first, second, 160, np.random.default_rng(1)))
+
+    @jax.jit
+    def both(tangent: jax.Array, weight: jax.Array) -> Any:
+        f = functools.partial(contacts_after, model, xpos, xmat)
+        rest = jnp.zeros_like(tangent)
+        value, pushed = jax.jvp(f, (rest,), (tangent,))
+        (pulled,) = jax.vjp(f, rest)[1](weight)
+        step = 1e-6
+        ends = f(step * tangent), f(-step * tangent)
+        return value, pushed, pulled, ends, (ends[0] - ends[1]) / (2 * step)
+
+    used = np.asarray(oracle.run(model, oracle.native_data(model, xpos, xmat)).contact.geom)[:, 0] >= 0
+    rng = np.random.default_rng(2)
+    weight = rng.normal(size=(len(used), 13, 160)) * used[:, None]
+    for _ in range(2):
+        tangent = jnp.asarray(rng.normal(size=(2, 6, 160)))
+        value, pushed, pulled, ends, slope = (jax.tree.map(np.asarray, x) for x in both(tangent, weight))
+        assert np.all(np.isfinite(pushed))
+        assert np.all(np.isfinite(pulled))
+        inner = np.sum(pushed * weight, axis=(0, 1))
+        np.testing.assert_allclose(
+            np.sum(pulled * tangent, axis=(0, 1)), inner, atol=1e-9 * (1 + abs(inner).max())
+        )
+        # distances move no faster than the surfaces do, at ties as well
+        assert np.abs(pushed[:, 0][used]).max() < 3 * np.abs(tangent).sum(axis=(0, 1)).max()
+        same = (
+            used & (np.abs(ends[0] - value).max(axis=1) < 1e-3) & (np.abs(ends[1] - value).max(axis=1) < 1e-3)
+        )
+        tilted = same & (np.arange(160) % 4 == 3)
+        assert np.sum(tilted) > 40
+        error = np.abs(pushed - slope).max(axis=1)
+        assert np.quantile(error[tilted], 0.9) < 1e-6
+
+
+@pytest.mark.slow
+def test_stacks_rest() -> None:
+    """A prism on a cylinder on a box on a plane stays, in float32 too, as long as the C engine's."""
+    vertex = " ".join(map(str, _PRISM.ravel()))
+    geoms = [("box", 0.2), ("cylinder", 0.6), ("mesh", 1.0)]
+    shapes = {**_SHAPES, "box": 'type="box" size=".4 .4 .2"'}
+    bodies = "".join(f'<body pos="0 0 {z}"><freejoint/><geom {shapes[kind]}/></body>' for kind, z in geoms)
+    mj_model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><asset><mesh name="prism" vertex="{vertex}"/></asset><worldbody>
+        <geom type="plane" size="1 1 1"/>{bodies}</worldbody></mujoco>"""
+    )
+    mj_data = mujoco.MjData(mj_model)
+    for _ in range(500):
+        mujoco.mj_step(mj_model, mj_data)
+    for dtype in (jnp.float64, jnp.float32):
+        model = jax.tree.map(
+            lambda x, d=dtype: x.astype(d) if jnp.issubdtype(x.dtype, jnp.floating) else x,
+            put_model(mj_model),
+        )
+        data = jaxsim.make_data(model)
+        data = jax.jit(lambda m, d: jax.lax.fori_loop(0, 500, lambda _, x: jaxsim.step(m, x), d))(model, data)
+        assert np.abs(data.qvel).max() < 1e-3
+        np.testing.assert_allclose(data.qpos, mj_data.qpos, atol=1e-3)
