@@ -65,6 +65,7 @@ def outline(kind: Kind, shape: Shape, direction: Vec, corner: Array) -> Outline:
 
 @stage
 def _of_box(shape: Shape, local: Vec) -> Outline:
+    """Of boxes, for local directions, components (npair, W): the axis nearest to them is the face's normal."""
     number = _largest_axis(local)
     turned, size = (Vec(*(v.pick((number + k) % 3) for k in range(3))) for v in (local, shape.size))
     axes = Frame(*(shape.axes.pick((number + k) % 3) for k in range(3)))
@@ -88,6 +89,7 @@ def _of_capsule(shape: Shape, local: Vec) -> Outline:
 
 @stage
 def _of_cylinder(shape: Shape, local: Vec) -> Outline:
+    """Of cylinders, for local directions, components (npair, W): a cap, and the mantle's line nearest to them."""
     radius, half = shape.size.x, shape.size.y
     across = Vec(local.x, local.y, jnp.zeros_like(local.z))
     rim = unit(across, fallback_unit(across), _UPRIGHT)[0] * radius
