@@ -129,6 +129,7 @@ def _contacts(model: Model, d: Any, data: Any) -> np.ndarray:
         "solref",
         "solreffriction",
         "solimp",
+        "adhesion",
         "dim",
         "geom",
     ):

@@ -17,7 +17,9 @@ TOLERANCE = 1e-6  # through the constraint solver, both converged
 
 SCENES = {
     "contacts, pyramids": scenes.CONTACTS.format(cone="pyramidal"),
-    "contacts, cones, sparse": scenes.CONTACTS.format(cone="elliptic").replace("dense", "sparse"),
+    "contacts, cones, sparse": scenes.CONTACTS.format(cone="elliptic")
+    .replace("dense", "sparse")
+    .replace('type="plane"', 'type="plane" adhesion="2"'),
     "equalities": scenes.EQUALITIES,
     "sensors": pipeline_scenes.SENSORS,
     "runge-kutta": pipeline_scenes.hopper("RK4").replace('pos="0 0 .32"', 'pos="0 0 .31"'),
@@ -34,7 +36,7 @@ ROWS = (
     "efc_vel", "efc_aref", "efc_force", "efc_state",
 )  # fmt: skip
 CONTACT = (
-    "dist", "pos", "frame", "includemargin", "friction", "solref", "solreffriction", "solimp", "mu", "dim", "geom",
+    "dist", "pos", "frame", "includemargin", "friction", "solref", "solreffriction", "solimp", "adhesion", "mu", "dim", "geom",
     "geom1", "geom2", "exclude", "efc_address",
 )  # fmt: skip
 COUNTS = ("ncon", "nefc", "ne", "nf", "nl", "nJ")
