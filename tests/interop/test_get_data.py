@@ -36,8 +36,8 @@ ROWS = (
     "efc_vel", "efc_aref", "efc_force", "efc_state",
 )  # fmt: skip
 CONTACT = (
-    "dist", "pos", "frame", "includemargin", "friction", "solref", "solreffriction", "solimp", "adhesion", "mu", "dim", "geom",
-    "geom1", "geom2", "exclude", "efc_address",
+    "dist", "pos", "frame", "includemargin", "friction", "solref", "solreffriction", "solimp", "adhesion", "mu", "dim",
+    "geom", "geom1", "geom2", "exclude", "efc_address",
 )  # fmt: skip
 COUNTS = ("ncon", "nefc", "ne", "nf", "nl", "nJ")
 
