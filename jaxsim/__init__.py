@@ -52,6 +52,7 @@ from jaxsim.pipeline.set_const import set_const
 from jaxsim.pipeline.state import State, get_state, set_state, state_size
 from jaxsim.results import UnsupportedError, WarningBit, explain
 from jaxsim.rollout import rollout
+from jaxsim.support.distance import geom_distance
 from jaxsim.support.force import apply_ft, contact_force, xfrc_accumulate
 from jaxsim.support.inertia import full_m, mul_m, solve_m
 from jaxsim.support.jacobian import jac, jac_body, jac_body_com, jac_dot, jac_geom, jac_site
@@ -93,6 +94,7 @@ __all__ = [
     "fwd_constraint",
     "fwd_position",
     "fwd_velocity",
+    "geom_distance",
     "get_data",
     "get_data_into",
     "get_state",

@@ -10,14 +10,14 @@ from jax import Array
 
 from jaxsim.collision.broad import bounds, pairs_in_reach
 from jaxsim.collision.frame import make_frame
+from jaxsim.collision.geoms import Geoms, tabulate
 from jaxsim.collision.parameters import contact_parameters, geom_reach, named_reach
-from jaxsim.collision.points import Points, Search, Shape
+from jaxsim.collision.points import Points, Search
 from jaxsim.collision.select import pick_least
-from jaxsim.collision.vec import Frame, Vec
 from jaxsim.data import Contact, Data
 from jaxsim.enums import DisableBit
 from jaxsim.math.axis import concat, stack
-from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world, rows_of
+from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.results import WarningBit
@@ -56,8 +56,7 @@ def collision(model: Model, data: Data) -> Data:
     if layout.count == 0:
         return data.replace(ncon=jnp.zeros_like(data.ncon))
     reach = geom_reach(model)
-    pose, size = _tabulate(data.geom_xpos, data.geom_xmat, model.geom_size, reach)
-    geoms = _Geoms(pose, size, jnp.asarray(model.geom_dataid, jnp.int32)[:, None])
+    geoms = tabulate(model, data, reach)
     around = bounds(model, data, reach) if any(kind.budget is not None for kind in layout.kinds) else None
     warning = data.warning
     found = []
@@ -75,39 +74,8 @@ def collision(model: Model, data: Data) -> Data:
     return data.replace(contact=contact, ncon=ncon, warning=warning)
 
 
-class _Geoms(NamedTuple):
-    """Geoms as colliders see them, n of them.
-
-    Attributes:
-      pose: centre, then axes by rows, in the world frame (n, 12, W).
-      size: sizes, then what the geom adds to the distance of detection, m (n, 4, 1 or W).
-      asset: which mesh or height field, (n, 1 or W).
-    """
-
-    pose: Array
-    size: Array
-    asset: Array
-
-    def at(self, rows: Index) -> _Geoms:
-        """Some of them, by a constant index or by world."""
-        return _Geoms(*(rows_of(x, rows) for x in self))
-
-    def shape(self, start: int, stop: int, assets: Any) -> Shape:
-        """Consecutive ones by components."""
-        pose, size, asset = self.pose[start:stop], self.size[start:stop], self.asset[start:stop]
-        axes = Frame.split(pose[:, 3:].reshape(-1, 3, 3, pose.shape[-1]))
-        return Shape(Vec.split(pose), axes, Vec.split(size), asset, assets)
-
-
-@stage
-def _tabulate(xpos: Array, xmat: Array, size: Array, reach: Array) -> tuple[Array, Array]:
-    """The floating tables of `_Geoms` for all geoms of the model."""
-    pose = concat([xpos, xmat.reshape(xmat.shape[0], 9, -1)], axis=1)
-    return pose, concat([size, reach[:, None]], axis=1)
-
-
 def _collide(
-    model: Model, data: Data, kind: Kind, geoms: _Geoms, around: Array | None
+    model: Model, data: Data, kind: Kind, geoms: Geoms, around: Array | None
 ) -> tuple[_Found, Array]:
     """All candidate points of a kind, and whether the broad phase dropped pairs; `around` are the geoms' bounds."""
     pairs = kind.pairs
@@ -132,7 +100,7 @@ def _collide(
 
 @stage
 def _points(
-    both: _Geoms,
+    both: Geoms,
     named: tuple[Array, Array] | None,
     picked: Array | None,
     assets: Any,

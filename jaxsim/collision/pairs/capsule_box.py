@@ -91,7 +91,7 @@ def capsule_box(capsule: Shape, box: Shape, margin: Array) -> Points:
     half = capsule.size.y
     far = margin + 2.0 * (capsule.size.x + half + s.x + s.y + s.z) + 0.0 * p.x
     none = jnp.zeros(far.shape, jnp.int32)
-    best = _Nearest(far, jnp.zeros_like(far), none + _Feature.NONE, none, none, jnp.zeros_like(far))
+    best = _Nearest(far * far, jnp.zeros_like(far), none + _Feature.NONE, none, none, jnp.zeros_like(far))
     best = _nearest_edge(*_edges(p, h, s, half), _nearest_face(p, h, s, best))
 
     second, exists = _second(p, h, s, axis, best)

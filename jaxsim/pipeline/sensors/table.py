@@ -9,6 +9,7 @@ from jaxsim.pipeline.sensors import (
     camera,
     contact,
     coordinate,
+    distance,
     limit,
     position,
     rangefinder,
@@ -23,6 +24,7 @@ __all__ = ["SENSORS", "refusal"]
 
 _FILES = (
     position,
+    distance,
     camera,
     coordinate,
     limit,
@@ -39,7 +41,11 @@ SENSORS: dict[SensorType, Compute] = {
     kind: compute for file in _FILES for kind, compute in file.SENSORS.items()
 }
 
-_PARTLY = {SensorType.RANGEFINDER: rangefinder.refusal, SensorType.TACTILE: tactile.refusal}
+_PARTLY = {
+    SensorType.RANGEFINDER: rangefinder.refusal,
+    SensorType.TACTILE: tactile.refusal,
+    **dict.fromkeys(distance.SENSORS, distance.refusal),
+}
 """Types of which some sensors are not computed."""
 
 

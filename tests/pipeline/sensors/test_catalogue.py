@@ -54,8 +54,6 @@ EXAMPLES = {
 
 REFUSED = {SensorType.PLUGIN: "engine plugins are not built in jaxsim"}
 """Types that are refused on purpose, and what the error says."""
-PENDING = {SensorType.GEOMDIST, SensorType.GEOMNORMAL, SensorType.GEOMFROMTO}
-"""Types that wait for a collider at any distance."""
 
 SCENE = """<mujoco><option tolerance="0" iterations="100"/>
 <asset><mesh name="pad" builtin="plate" params="4 4" scale=".1 .1 .1"/></asset><worldbody>
@@ -107,10 +105,6 @@ def test_computed_as_in_c_or_refused_by_a_decision(kind):
     if kind in REFUSED:
         with pytest.raises(MjcfError, match=REFUSED[kind]):
             jaxsim.load_model(f"<mujoco><sensor><{row.tag}/></sensor></mujoco>")
-        return
-    if kind in PENDING:
-        with pytest.raises(jaxsim.UnsupportedError, match=kind.name.lower()):
-            make_data(jaxsim.load_model(xml([row.tag])))
         return
     m, d, model, ours = results()
     i = model.id("sensor", row.tag)

@@ -1,0 +1,55 @@
+"""Geoms as colliders see them: one table of all, from which the two geoms of each pair are picked."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsim.collision.points import Shape
+from jaxsim.collision.vec import Frame, Vec
+from jaxsim.data import Data
+from jaxsim.math.axis import concat
+from jaxsim.math.gather import Index, rows_of
+from jaxsim.math.stage import stage
+from jaxsim.model import Model
+
+__all__ = ["Geoms", "tabulate"]
+
+
+class Geoms(NamedTuple):
+    """Some geoms, n of them.
+
+    Attributes:
+      pose: centre, then axes by rows, in the world frame (n, 12, W).
+      size: sizes, then what the geom adds to the distance of detection, m (n, 4, 1 or W).
+      asset: which mesh or height field, (n, 1 or W).
+    """
+
+    pose: Array
+    size: Array
+    asset: Array
+
+    def at(self, rows: Index) -> Geoms:
+        """Some of them, by a constant index or by world."""
+        return Geoms(*(rows_of(x, rows) for x in self))
+
+    def shape(self, start: int, stop: int, assets: Any) -> Shape:
+        """Consecutive ones by components."""
+        pose, size, asset = self.pose[start:stop], self.size[start:stop], self.asset[start:stop]
+        axes = Frame.split(pose[:, 3:].reshape(-1, 3, 3, pose.shape[-1]))
+        return Shape(Vec.split(pose), axes, Vec.split(size), asset, assets)
+
+
+def tabulate(model: Model, data: Data, reach: Array) -> Geoms:
+    """All geoms of the model; `reach` is what each adds to the distance of detection, m (ngeom, 1 or W)."""
+    pose, size = _tabulate(data.geom_xpos, data.geom_xmat, model.geom_size, reach)
+    return Geoms(pose, size, jnp.asarray(model.geom_dataid, jnp.int32)[:, None])
+
+
+@stage
+def _tabulate(xpos: Array, xmat: Array, size: Array, reach: Array) -> tuple[Array, Array]:
+    """The floating tables of `Geoms` for all geoms of the model."""
+    pose = concat([xpos, xmat.reshape(xmat.shape[0], 9, -1)], axis=1)
+    return pose, concat([size, reach[:, None]], axis=1)

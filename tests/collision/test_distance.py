@@ -1,0 +1,158 @@
+"""Distances of geoms at any distance, as a query and as sensors, beside the C engine; and their derivatives."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+import jaxsim
+from tests.collision import oracle
+
+XML = """
+<mujoco>
+  <worldbody>
+    <geom name="floor" type="plane" size="5 5 .1"/>
+    <body name="a" pos="0 0 1"><freejoint/>
+      <geom name="box" type="box" size=".2 .1 .3"/>
+      <geom name="ball" size=".15" pos=".4 0 .1"/>
+    </body>
+    <body name="b" pos="1 0 1"><freejoint/>
+      <geom name="capsule" type="capsule" size=".1 .2" pos="0 .2 0"/>
+      <geom name="brick" type="box" size=".1 .2 .15" pos="0 -.2 0"/>
+    </body>
+    <body name="empty" pos="0 0 3"><site name="s"/></body>
+  </worldbody>
+  <sensor>
+    <distance body1="a" body2="b" cutoff="2"/>
+    <normal body1="a" body2="b" cutoff="2"/>
+    <fromto body1="a" body2="b" cutoff="2"/>
+    <distance geom1="capsule" body2="a" cutoff=".8"/>
+    <fromto geom1="brick" geom2="floor" cutoff="3"/>
+    <fromto geom1="ball" geom2="capsule" cutoff="3"/>
+    <normal geom1="box" geom2="brick" cutoff=".6"/>
+    <distance body1="a" body2="empty" cutoff="2"/>
+  </sensor>
+</mujoco>
+"""
+PAIRS = [("box", "brick"), ("brick", "ball"), ("capsule", "floor"), ("capsule", "box"), ("ball", "capsule")]
+
+
+@functools.cache
+def _problem() -> tuple[mujoco.MjModel, jaxsim.Model]:
+    m = mujoco.MjModel.from_xml_string(XML)
+    return m, jaxsim.put_model(m)
+
+
+def _states(m: mujoco.MjModel, count: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    qpos = np.repeat(m.qpos0[None], count, axis=0)
+    for start in (0, 7):
+        qpos[:, start : start + 3] += rng.normal(size=(count, 3)) * rng.choice([0.2, 0.6], (count, 1))
+        quat = rng.normal(size=(count, 4))
+        qpos[:, start + 3 : start + 7] = quat / np.linalg.norm(quat, axis=1, keepdims=True)
+    return qpos
+
+
+def _sensors(model: jaxsim.Model, qpos: jax.Array) -> jax.Array:
+    data = jaxsim.kinematics(model, jaxsim.make_data(model).replace(qpos=qpos))
+    return jaxsim.sensor_pos(model, data).sensordata
+
+
+def test_sensors_are_the_c_engines() -> None:
+    m, model = _problem()
+    qpos = _states(m, 100)
+    found = np.asarray(jax.jit(jax.vmap(functools.partial(_sensors, model)))(jnp.asarray(qpos)))
+    d = mujoco.MjData(m)
+    wanted = []
+    for q in qpos:
+        d.qpos[:] = q
+        mujoco.mj_forward(m, d)
+        wanted.append(d.sensordata.copy())
+    error = np.abs(found - np.array(wanted))
+    assert np.quantile(error[:, 0], 0.97) < 1e-6
+    assert error[:, 0].max() < 1e-4
+    assert np.quantile(error.max(axis=1), 0.9) < 1e-3
+    np.testing.assert_array_equal(found[:, -1], 2.0)
+    far = found[:, m.sensor_adr[3]] == 0.8
+    assert 5 < far.sum() < 95
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_query_is_the_c_engines(first: str, second: str) -> None:
+    m, model = _problem()
+    ids = [model.id("geom", name) for name in (first, second)]
+
+    def query(qpos: jax.Array, distmax: float) -> tuple[jax.Array, jax.Array]:
+        data = jaxsim.kinematics(model, jaxsim.make_data(model).replace(qpos=qpos))
+        return jaxsim.geom_distance(model, data, *ids, distmax)
+
+    run = jax.jit(jax.vmap(query, in_axes=(0, None)))
+    qpos = _states(m, 60)
+    d = mujoco.MjData(m)
+    for distmax in (3.0, 0.4):
+        dist, fromto = (np.asarray(x) for x in run(jnp.asarray(qpos), distmax))
+        for w, q in enumerate(qpos):
+            d.qpos[:] = q
+            mujoco.mj_kinematics(m, d)
+            segment = np.zeros(6)
+            wanted = mujoco.mj_geomDistance(m, d, *ids, distmax, segment)
+            np.testing.assert_allclose(dist[w], wanted, atol=1e-4)
+            if wanted == distmax:
+                np.testing.assert_array_equal(fromto[w], 0)
+            elif wanted > 1e-3:
+                # where the nearest points are not unique, the segment still is as long
+                np.testing.assert_allclose(np.linalg.norm(fromto[w, 3:] - fromto[w, :3]), wanted, atol=1e-4)
+
+
+def test_derivatives() -> None:
+    m, model = _problem()
+    qpos = jnp.asarray(_states(m, 40))
+    rng = np.random.default_rng(1)
+
+    def moved(q: jax.Array, v: jax.Array) -> jax.Array:
+        return _sensors(model, jaxsim.integrate_pos(model, q, v))
+
+    @jax.jit
+    @jax.vmap
+    def both(q: jax.Array, v: jax.Array, weight: jax.Array) -> tuple[jax.Array, ...]:
+        f = functools.partial(moved, q)
+        pushed = jax.jvp(f, (0 * v,), (v,))[1]
+        (pulled,) = jax.vjp(f, 0 * v)[1](weight)
+        return pushed, pulled, (f(1e-6 * v) - f(-1e-6 * v)) / 2e-6
+
+    v, weight = jnp.asarray(rng.normal(size=(40, m.nv))), jnp.asarray(rng.normal(size=(40, m.nsensordata)))
+    pushed, pulled, slope = (np.asarray(x) for x in both(qpos, v, weight))
+    assert np.all(np.isfinite(pushed))
+    assert np.all(np.isfinite(pulled))
+    np.testing.assert_allclose((pulled * v).sum(1), (pushed * weight).sum(1), atol=1e-9)
+    assert np.quantile(np.abs(pushed - slope), 0.97) < 1e-5
+
+
+def test_a_large_capsule_meets_a_box() -> None:
+    """The collider of the contact; a squared distance was compared with a length."""
+    bodies = [
+        f"<body><freejoint/><geom {kind}/></body>"
+        for kind in ("type='capsule' size='9 2'", "type='box' size='1 1 1'")
+    ]
+    m = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{''.join(bodies)}</worldbody></mujoco>")
+    qpos = np.tile([0, 0, 0, 1.0, 0, 0, 0], (3, 2))
+    qpos[:, 7], qpos[2, 9] = (9.99, 10.5, 0), 11.98
+    oracle.check(m, qpos, 1e-9)
+
+
+def test_wrong_arguments() -> None:
+    _, model = _problem()
+    data = jaxsim.make_data(model)
+    with pytest.raises(IndexError, match="geom_distance: geom2 9: the model has 5"):
+        jaxsim.geom_distance(model, data, 0, 9, 1.0)
+    field = jaxsim.load_model(
+        """<mujoco><asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1" elevation="0 0 0 1"/></asset>
+        <worldbody><geom type="hfield" hfield="h"/><body><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
+    )
+    with pytest.raises(jaxsim.UnsupportedError, match="the distance of hfield and sphere"):
+        jaxsim.geom_distance(field, jaxsim.make_data(field), 0, 1, 1.0)
