@@ -24,9 +24,6 @@ from jaxsim.structure.colliders import COLLIDERS
 
 __all__ = ["Distances", "distances", "has_distance"]
 
-_BY_SEARCH = ((GeomType.CAPSULE, GeomType.BOX), (GeomType.BOX, GeomType.BOX))
-"""Types with colliders of their own, which are right where geoms are in contact."""
-
 
 class Distances(NamedTuple):
     """Of n pairs of geoms.
@@ -83,7 +80,7 @@ def _of_kind(model: Model, types: tuple[GeomType, GeomType], both: Geoms, limit:
     assets = hulls_of(model) if GeomType.MESH in types else None
     shapes = both.shape(0, n, assets), both.shape(n, 2 * n, assets)
     search = Search(jnp.ones_like(limit, bool), model.opt.ccd_iterations, model.opt.ccd_tolerance)
-    if collider.general or types in _BY_SEARCH:
+    if collider.general or types == (GeomType.BOX, GeomType.BOX):
         points = collide_convex(types, *shapes, limit, search)
     elif collider.iterative:
         points = collider.function(*shapes, limit, search, multi=False)

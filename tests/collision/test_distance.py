@@ -109,13 +109,14 @@ def test_query_is_the_c_engines(first: str, second: str) -> None:
                 np.testing.assert_allclose(np.linalg.norm(fromto[w, 3:] - fromto[w, :3]), wanted, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_derivatives() -> None:
     m, model = _problem()
     qpos = jnp.asarray(_states(m, 40))
     rng = np.random.default_rng(1)
 
     def moved(q: jax.Array, v: jax.Array) -> jax.Array:
-        return _sensors(model, jaxsim.integrate_pos(model, q, v))
+        return _sensors(model, jaxsim.integrate_pos(model, q, v, 1.0))
 
     @jax.jit
     @jax.vmap
@@ -154,5 +155,6 @@ def test_wrong_arguments() -> None:
         """<mujoco><asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1" elevation="0 0 0 1"/></asset>
         <worldbody><geom type="hfield" hfield="h"/><body><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
     )
+    # the C engine refuses them as well
     with pytest.raises(jaxsim.UnsupportedError, match="the distance of hfield and sphere"):
         jaxsim.geom_distance(field, jaxsim.make_data(field), 0, 1, 1.0)

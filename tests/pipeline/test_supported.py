@@ -24,12 +24,6 @@ BODY = """<worldbody><site name="s0"/>
             "<actuator><general name='a' joint='j' dyntype='user'/></actuator>",
             "actuator 'a': dyntype user",
         ),
-        (
-            "<asset><hfield name='f' nrow='2' ncol='2' size='1 1 1 1'/></asset>"
-            "<worldbody><geom name='field' type='hfield' hfield='f'/></worldbody>"
-            "<sensor><distance name='r' geom1='field' geom2='h'/></sensor>",
-            "sensor 'r': distance of hfield and sphere",
-        ),
     ],
 )
 def test_names_what_it_refuses(xml, message):
