@@ -34,8 +34,8 @@ _MEANINGS = {
         "load the model with a larger nconmax",
     ),
     WarningBit.PAIR_OVERFLOW: _Meaning(
-        "more pairs of geoms were near each other than the broad phase keeps; the nearest were collided",
-        "see the budgets with `jaxsim info`, and raise them",
+        "more pairs of geoms were near each other, or touched, than are kept; the nearest were collided",
+        "see the budgets with `jaxsim info`, and raise them by max_geom_pairs",
     ),
     WarningBit.BAD_QPOS: _Meaning(
         "qpos was not finite or above 1e10; the world was reset, or left as it was if autoreset is off",

@@ -133,11 +133,12 @@ def _buffers(model: Any) -> tuple[str, Any]:
 
 
 def _pairs(model: Any) -> list[tuple[str, str]]:
-    """Kinds of geom pairs that may touch, how many of each there are, and how many of them the broad phase keeps."""
+    """Kinds of geom pairs that may touch: how many there are, how many are near and how many touch at most."""
     from jaxsim.structure.slots import slot_layout
 
     rows = []
     for kind in slot_layout(model).kinds:
         kept = "" if kind.budget is None else f", {kind.budget} nearest"
+        kept += "" if kind.touching is None else f", {kind.touching} touching"
         rows.append((f"pairs, {kind.name}", f"{len(kind.rows)}{kept}"))
     return rows

@@ -43,7 +43,7 @@ def pairs_in_reach(model: Model, data: Data, kind: Kind, bounds: Array) -> tuple
     """
     named = named_reach(model, kind.pairs.explicit)
     g1, g2 = kind.pairs.geom1, kind.pairs.geom2
-    if kind.types[0] == GeomType.PLANE:
+    if kind.types[0][0] == GeomType.PLANE:
         apart = _above_plane(take(data.geom_xmat, g1), take(bounds, g1), take(bounds, g2), named)
     else:
         apart = _apart(take(bounds, g1), take(bounds, g2), named)

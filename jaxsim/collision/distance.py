@@ -11,13 +11,13 @@ from jax import Array, lax
 from jaxsim.collision.convex import collide_convex
 from jaxsim.collision.convex.hull import hulls_of
 from jaxsim.collision.convex.settle import settled
-from jaxsim.collision.geoms import Geoms, tabulate
+from jaxsim.collision.geoms import tabulate
 from jaxsim.collision.largest import entry_at, first_largest
-from jaxsim.collision.points import Points, Search
+from jaxsim.collision.points import Points, Portion, Search, Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.data import Data
 from jaxsim.enums import GeomType
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import concat, split, take
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.structure.colliders import COLLIDERS
@@ -55,38 +55,50 @@ def distances(model: Model, data: Data, geom1: np.ndarray, geom2: np.ndarray, li
     """
     types = np.stack([model.geom_type[geom1], model.geom_type[geom2]], axis=1)
     flip = types[:, 0] > types[:, 1]
+    first, second = np.where(flip, geom2, geom1), np.where(flip, geom1, geom2)
     types.sort(axis=1)
+    kinds, number = np.unique(types, axis=0, return_inverse=True)
+    runs = [((int(a), int(b)), np.flatnonzero(number == k)) for k, (a, b) in enumerate(kinds)]
+    groups = [[run] for run in runs if not _is_searched(run[0])]
+    groups += [[run for run in runs if _is_searched(run[0])]] * any(_is_searched(run[0]) for run in runs)
+
     geoms = tabulate(model, data, jnp.zeros((len(model.geom_type), 1), data.qpos.dtype))
+    hulls = hulls_of(model) if (types == GeomType.MESH).any() else None
     parts, rows = [], []
-    for kind in np.unique(types, axis=0):
-        own = np.flatnonzero((types == kind).all(axis=1))
-        first, second = (np.where(flip, *pair)[own] for pair in ((geom2, geom1), (geom1, geom2)))
+    for group in groups:
+        own = np.concatenate([r for _, r in group])
+        n, most = len(own), take(limit, own)
+        both = geoms.at(np.concatenate([first[own], second[own]]))
+        search = Search(jnp.ones_like(most, bool), model.opt.ccd_iterations, model.opt.ccd_tolerance)
+        portions = [Portion(((kind[0],), (kind[1],)), len(r), 1) for kind, r in group]
+        parts += _of_group(portions, both.shape(0, n, hulls), both.shape(n, 2 * n, hulls), most, search)
         rows.append(own)
-        both = geoms.at(np.concatenate([first, second]))
-        parts.append(_of_kind(model, (GeomType(kind[0]), GeomType(kind[1])), both, take(limit, own)))
     back = np.argsort(np.concatenate(rows))
     dist, fromto = (take(concat([p[k] for p in parts]), back) for k in (0, 1))
     turned = jnp.concatenate([fromto[:, 3:], fromto[:, :3]], axis=1)
     return Distances(dist, jnp.where(jnp.asarray(flip)[:, None, None], turned, fromto))
 
 
-def _of_kind(model: Model, types: tuple[GeomType, GeomType], both: Geoms, limit: Array) -> Distances:
-    """Pairs of one pair of types; first geoms, then second ones."""
-    n = len(both.pose) // 2
-    collider = COLLIDERS.get(types)
+def _is_searched(types: tuple[int, int]) -> bool:
+    """Whether the general collider gives the distance, which the one of boxes does not know when they are apart."""
+    known = COLLIDERS.get(types)
+    return known is not None and (known.general or types == (GeomType.BOX, GeomType.BOX))
+
+
+def _of_group(
+    portions: list[Portion], shape1: Shape, shape2: Shape, limit: Array, search: Search
+) -> list[Distances]:
+    """Pairs of one pair of types, or of all that are searched."""
+    first, second = (own[0] for own in portions[0].types)
+    collider = COLLIDERS.get((first, second))
     if collider is None:
-        width = both.pose.shape[-1]
-        return Distances(jnp.broadcast_to(limit, (n, width)), jnp.zeros((n, 6, width), both.pose.dtype))
-    assets = hulls_of(model) if GeomType.MESH in types else None
-    shapes = both.shape(0, n, assets), both.shape(n, 2 * n, assets)
-    search = Search(jnp.ones_like(limit, bool), model.opt.ccd_iterations, model.opt.ccd_tolerance)
-    if collider.general or types == (GeomType.BOX, GeomType.BOX):
-        points = collide_convex(types, *shapes, limit, search)
-    elif collider.iterative:
-        points = collider.function(*shapes, limit, search, multi=False)
-    else:
-        points = collider.function(*shapes, limit)
-    return _nearest(points, limit)
+        n, width = shape1.pos.x.shape
+        return [Distances(jnp.broadcast_to(limit, (n, width)), jnp.zeros((n, 6, width), limit.dtype))]
+    if not _is_searched((first, second)):
+        return [_nearest(collider.function(shape1, shape2, limit), limit)]
+    found = collide_convex(portions, shape1, shape2, limit, search)
+    limits = split(limit, [p.size for p in portions])
+    return [_nearest(points, most) for points, most in zip(found, limits, strict=True)]
 
 
 @stage

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from jaxsim.collision.broad import bounds, pairs_in_reach
+from jaxsim.collision.convex import collide_nearest
 from jaxsim.collision.frame import make_frame
 from jaxsim.collision.geoms import Geoms, tabulate
 from jaxsim.collision.parameters import contact_parameters, geom_reach, named_reach
-from jaxsim.collision.points import Points, Search
+from jaxsim.collision.points import Points, Portion, Search
 from jaxsim.collision.select import pick_least
 from jaxsim.data import Contact, Data
-from jaxsim.enums import DisableBit
-from jaxsim.math.axis import concat, stack
+from jaxsim.math.axis import concat, split, stack
 from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
@@ -58,12 +60,8 @@ def collision(model: Model, data: Data) -> Data:
     reach = geom_reach(model)
     geoms = tabulate(model, data, reach)
     around = bounds(model, data, reach) if any(kind.budget is not None for kind in layout.kinds) else None
-    warning = data.warning
-    found = []
-    for kind in layout.kinds:
-        points, dropped = _collide(model, data, kind, geoms, around)
-        found.append(points)
-        warning = warning | jnp.where(dropped, int(WarningBit.PAIR_OVERFLOW), 0).astype(warning.dtype)
+    found, dropped = _collide(model, data, layout.kinds, geoms, around)
+    warning = data.warning | jnp.where(dropped, int(WarningBit.PAIR_OVERFLOW), 0).astype(data.warning.dtype)
     slots = []
     for group in layout.groups:
         contact, dropped = _fill(model, layout, group, found)
@@ -75,27 +73,96 @@ def collision(model: Model, data: Data) -> Data:
 
 
 def _collide(
-    model: Model, data: Data, kind: Kind, geoms: Geoms, around: Array | None
-) -> tuple[_Found, Array]:
-    """All candidate points of a kind, and whether the broad phase dropped pairs; `around` are the geoms' bounds."""
+    model: Model, data: Data, kinds: Sequence[Kind], geoms: Geoms, around: Array | None
+) -> tuple[list[_Found], Array]:
+    """All candidate points of each kind, and where pairs were dropped; `around` are the geoms' bounds."""
+    made = {kind.collider.assets for kind in kinds}
+    assets = {make: make(model) if make else None for make in made}
+    search = (model.opt.ccd_iterations, model.opt.ccd_tolerance)
+    found: dict[int, _Found] = {}
+    dropped = jnp.zeros(1, bool)
+    alone = [[k] for k, kind in enumerate(kinds) if not _together(kind)]
+    for group in [*alone, [k for k, kind in enumerate(kinds) if _together(kind)]]:
+        if not group:
+            continue
+        own = [kinds[k] for k in group]
+        candidates = [_candidates(model, data, kind, around) for kind in own]
+        geom1, geom2, explicit = (
+            joined([getattr(c, n) for c in candidates]) for n in ("geom1", "geom2", "explicit")
+        )
+        picked = None
+        if any(c.picked is not None for c in candidates):
+            picked = concat([_some(c) for c in candidates])
+        portions = [_portions(model, kind, c) for kind, c in zip(own, candidates, strict=True)]
+        points = _points(
+            geoms.at(joined([geom1, geom2])),
+            named_reach(model, explicit),
+            picked,
+            next((assets[k.collider.assets] for k in own if k.collider.assets), None),
+            search,
+            collider=own[0].collider,
+            portions=tuple(itertools.chain(*portions)),
+            touching=own[0].touching,
+        )
+        for k, candidate, (numbers, excess, rows, more) in zip(group, candidates, points, strict=True):
+            pair, many = candidate.pair, kinds[k].collider.points
+            pair = pair if rows is None else rows_by_world(by_world(pair), rows)
+            owner = np.repeat(pair, many) if isinstance(pair, np.ndarray) else jnp.repeat(pair, many, axis=0)
+            found[k] = _Found(numbers, excess, owner)
+            dropped = dropped | candidate.dropped | more
+    return [found[k] for k in range(len(kinds))], dropped
+
+
+def _together(kind: Kind) -> bool:
+    """Whether a kind is collided with others."""
+    return kind.collider.general and kind.touching is None
+
+
+def _portions(model: Model, kind: Kind, candidates: _Candidates) -> list[Portion]:
+    """The types of the candidates in turn, or all that there may be."""
+    n, points = len(candidates.pair), kind.collider.points
+    if not isinstance(candidates.geom1, np.ndarray) or len(kind.types) == 1:
+        first, second = (tuple(sorted({pair[k] for pair in kind.types})) for k in range(2))
+        return [Portion((first, second), n, points)]
+    types = [model.geom_type[g].tolist() for g in (kind.pairs.geom1, kind.pairs.geom2)]
+    runs = itertools.groupby(zip(*types, strict=True))
+    return [Portion(((a,), (b,)), len(list(run)), points) for (a, b), run in runs]
+
+
+class _Candidates(NamedTuple):
+    """The pairs of a kind that are collided.
+
+    Attributes:
+      geom1: first geoms, (npair,) or (npair, W).
+      geom2: second geoms.
+      explicit: which named pairs they are, -1: none.
+      pair: which pairs of the layout.
+      picked: which of them there are, (npair, W); None: all.
+      dropped: where the broad phase dropped pairs, (W,).
+    """
+
+    geom1: Index
+    geom2: Index
+    explicit: Index
+    pair: Index
+    picked: Array | None
+    dropped: Array
+
+
+def _candidates(model: Model, data: Data, kind: Kind, around: Array | None) -> _Candidates:
+    """All pairs of a kind, or those in reach; `around` are the geoms' bounds."""
     pairs = kind.pairs
-    geom1, geom2, explicit, pair = (pairs.geom1, pairs.geom2, pairs.explicit, kind.rows)
-    picked, dropped = None, jnp.zeros(1, bool)
-    if around is not None and kind.budget is not None:
-        rows, picked, dropped = pairs_in_reach(model, data, kind, around)
-        geom1, geom2, explicit, pair = (entries(x, rows) for x in (geom1, geom2, explicit, pair))
-    numbers, excess, parts_dropped = _points(
-        geoms.at(joined([geom1, geom2])),
-        named_reach(model, explicit),
-        picked,
-        kind.collider.assets and kind.collider.assets(model),
-        (model.opt.ccd_iterations, model.opt.ccd_tolerance),
-        collider=kind.collider,
-        multi=not model.opt.disableflags & DisableBit.MULTICCD,
-    )
-    points = kind.collider.points
-    owner = np.repeat(pair, points) if isinstance(pair, np.ndarray) else jnp.repeat(pair, points, axis=0)
-    return _Found(numbers, excess, owner), dropped | parts_dropped
+    constant = (pairs.geom1, pairs.geom2, pairs.explicit, kind.rows)
+    if around is None or kind.budget is None:
+        return _Candidates(*constant, None, jnp.zeros(1, bool))
+    rows, picked, dropped = pairs_in_reach(model, data, kind, around)
+    geom1, geom2, explicit, pair = (entries(x, rows) for x in constant)
+    return _Candidates(geom1, geom2, explicit, pair, picked, dropped)
+
+
+def _some(candidates: _Candidates) -> Array:
+    """Which pairs there are, (npair, 1 or W)."""
+    return jnp.ones((len(candidates.pair), 1), bool) if candidates.picked is None else candidates.picked
 
 
 @stage
@@ -107,9 +174,12 @@ def _points(
     search: tuple[Array, Array],
     *,
     collider: Collider,
-    multi: bool,
-) -> tuple[Array, Array, Array]:
-    """A collider's points, pair by pair: their numbers and excess, see `_Found`, and where parts were dropped (W,).
+    portions: tuple[Portion, ...],
+    touching: int | None,
+) -> list[tuple[Array, Array, Array | None, Array]]:
+    """Of each portion numbers and excess of its points, see `_Found`.
+
+    Then which pairs they are of (k, W), None: all; and where pairs or parts of them were dropped (W,).
 
     Args:
       both: first geoms of the pairs, then second ones.
@@ -118,18 +188,31 @@ def _points(
       assets: the collider's table of meshes or height fields.
       search: most rounds of an iterative collider, and its tolerance, m.
       collider: collides them.
-      multi: whether an iterative collider looks for several points.
+      portions: one kind of pairs, or all of the general collider's.
+      touching: pairs whose points are computed; None: all.
     """
     n = len(both.pose) // 2
     reach = both.size[:n, 3] + both.size[n:, 3]
     if named is not None:
         reach = jnp.where(named[0], named[1], reach)
     shapes = both.shape(0, n, assets), both.shape(n, 2 * n, assets)
-    if collider.iterative:
-        active = jnp.ones_like(reach, bool) if picked is None else picked
-        points: Points = collider.function(*shapes, reach, Search(active, *search), multi=multi)
+    options = Search(jnp.ones_like(reach, bool) if picked is None else picked, *search)
+    if touching is not None:
+        few, rows = collide_nearest(portions, *shapes, reach, options, slots=touching)
+        return [_numbered(few, rows_by_world(reach, rows), None, rows)]
+    if collider.general:
+        points: list[Points] = collider.function(portions, *shapes, reach, options)
     else:
-        points = collider.function(*shapes, reach)
+        points = [collider.function(*shapes, reach, *([options] if collider.iterative else []))]
+    sizes = [p.size for p in portions]
+    some = [None] * len(sizes) if picked is None else lax.split(picked, sizes)
+    return [_numbered(*own) for own in zip(points, split(reach, sizes), some, strict=True)]
+
+
+def _numbered(
+    points: Points, reach: Array, picked: Array | None, rows: Array | None = None
+) -> tuple[Array, Array, Array | None, Array]:
+    """Points pair by pair."""
     tangent = () if points.tangent is None else points.tangent
     numbers = stack([points.dist, *points.pos, *points.normal, *tangent])
     excess = points.dist - reach[:, None]
@@ -137,7 +220,7 @@ def _points(
         if valid is not None:
             excess = jnp.where(valid, excess, jnp.inf)
     dropped = jnp.zeros(1, bool) if points.dropped is None else jnp.any(points.dropped, axis=0)
-    return numbers.reshape(-1, *numbers.shape[-2:]), excess.reshape(-1, excess.shape[-1]), dropped
+    return numbers.reshape(-1, *numbers.shape[-2:]), excess.reshape(-1, excess.shape[-1]), rows, dropped
 
 
 def _fill(

@@ -25,11 +25,13 @@ class Geoms(NamedTuple):
       pose: centre, then axes by rows, in the world frame (n, 12, W).
       size: sizes, then what the geom adds to the distance of detection, m (n, 4, 1 or W).
       asset: which mesh or height field, (n, 1 or W).
+      kind: types, (n, 1 or W).
     """
 
     pose: Array
     size: Array
     asset: Array
+    kind: Array
 
     def at(self, rows: Index) -> Geoms:
         """Some of them, by a constant index or by world."""
@@ -37,15 +39,16 @@ class Geoms(NamedTuple):
 
     def shape(self, start: int, stop: int, assets: Any) -> Shape:
         """Consecutive ones by components."""
-        pose, size, asset = self.pose[start:stop], self.size[start:stop], self.asset[start:stop]
+        pose, size, asset, kind = (x[start:stop] for x in self)
         axes = Frame.split(pose[:, 3:].reshape(-1, 3, 3, pose.shape[-1]))
-        return Shape(Vec.split(pose), axes, Vec.split(size), asset, assets)
+        return Shape(Vec.split(pose), axes, Vec.split(size), asset, kind, assets)
 
 
 def tabulate(model: Model, data: Data, reach: Array) -> Geoms:
     """All geoms of the model; `reach` is what each adds to the distance of detection, m (ngeom, 1 or W)."""
     pose, size = _tabulate(data.geom_xpos, data.geom_xmat, model.geom_size, reach)
-    return Geoms(pose, size, jnp.asarray(model.geom_dataid, jnp.int32)[:, None])
+    asset, kind = (jnp.asarray(x, jnp.int32)[:, None] for x in (model.geom_dataid, model.geom_type))
+    return Geoms(pose, size, asset, kind)
 
 
 @stage

@@ -17,7 +17,7 @@ _TOGETHER = 8
 
 def along(direction: Vec, vectors: Array) -> Array:
     """Inner products (n, k, W) of directions, components (n, W), and vectors (n, k, 3, W)."""
-    return Vec.split(vectors).dot(Vec(*(c[:, None] for c in direction)))
+    return Vec.split(vectors).dot(direction.lifted())
 
 
 def entry_at(table: Array, index: Array) -> Array:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.collision.vec import Frame, Vec
 
-__all__ = ["Points", "Search", "Shape", "stack_points"]
+__all__ = ["Points", "Portion", "Search", "Shape", "stack_points"]
 
 
 class Shape(NamedTuple):
@@ -20,6 +22,7 @@ class Shape(NamedTuple):
       axes: axes in the world frame.
       size: sizes of the geom, m; of a mesh half the extents of its box.
       asset: which mesh or height field it is (`geom_dataid`), int (npair, 1 or W).
+      kind: its type, int (npair, 1 or W).
       assets: what `asset` chooses from, as the collider's own `assets` made it of the model; None: it has none.
     """
 
@@ -27,7 +30,26 @@ class Shape(NamedTuple):
     axes: Frame
     size: Vec
     asset: Array
+    kind: Array
     assets: Any
+
+    def each(self, change: Callable[[Array], Array]) -> Shape:
+        """With all arrays changed, but for the assets."""
+        return jax.tree.map(change, self._replace(assets=None))._replace(assets=self.assets)
+
+
+class Portion(NamedTuple):
+    """Consecutive pairs of geoms.
+
+    Attributes:
+      types: which types geoms 1 may have, and geoms 2.
+      size: how many pairs.
+      points: most contact points of a pair.
+    """
+
+    types: tuple[tuple[int, ...], tuple[int, ...]]
+    size: int
+    points: int
 
 
 class Search(NamedTuple):

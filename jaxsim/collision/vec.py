@@ -6,11 +6,13 @@ elementwise loops along the worlds. Components have shape (..., W) and broadcast
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.math.axis import concat
 from jaxsim.math.constants import MINVAL
 
 __all__ = ["Frame", "Vec", "fallback_unit", "safe_divide", "unit"]
@@ -28,6 +30,15 @@ class Vec(NamedTuple):
         """Components of an array (..., 3, W)."""
         return cls(a[..., 0, :], a[..., 1, :], a[..., 2, :])
 
+    @classmethod
+    def concat(cls, parts: Sequence[Vec]) -> Vec:
+        """Vectors one after the other on the first axis; worlds broadcast."""
+        return cls(*map(concat, zip(*parts, strict=True)))
+
+    def lifted(self) -> Vec:
+        """Components (n, W) as (n, 1, W): one vector for all that belongs to its row."""
+        return Vec(self.x[:, None], self.y[:, None], self.z[:, None])
+
     def __add__(self, b: Vec) -> Vec:  # pyright: ignore
         return Vec(self.x + b.x, self.y + b.y, self.z + b.z)
 
@@ -36,6 +47,10 @@ class Vec(NamedTuple):
 
     def __mul__(self, s: Array | float) -> Vec:  # pyright: ignore
         return Vec(self.x * s, self.y * s, self.z * s)
+
+    def scaled(self, b: Vec) -> Vec:
+        """The products of components."""
+        return Vec(self.x * b.x, self.y * b.y, self.z * b.z)
 
     def __neg__(self) -> Vec:
         return Vec(-self.x, -self.y, -self.z)

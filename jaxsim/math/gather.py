@@ -6,14 +6,16 @@ An index is a numpy array (k,) where it is known, a JAX array (..., W) where it 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
 from jaxsim.math.axis import concat, take
 
-__all__ = ["Index", "by_world", "entries", "joined", "rows_by_world", "rows_of", "widen"]
+__all__ = ["Index", "by_world", "entries", "gathered", "joined", "rows_by_world", "rows_of", "widen"]
 
 Index = np.ndarray | Array
 
@@ -43,6 +45,24 @@ def rows_by_world(table: Array, rows: Array) -> Array:
     )
     picked = lax.gather(flat, rows[..., None], dims, (1, flat.shape[1], 1), mode=_IN_BOUNDS)
     return picked.reshape(*rows.shape[:-1], *inner, rows.shape[-1])
+
+
+def gathered(tree: Any, rows: Array) -> Any:
+    """Rows by world of a tree of arrays (..., n, 1 or W), for `rows` (k, W): arrays (..., k, W).
+
+    Arrays of one type are gathered together.
+    """
+    leaves, structure = jax.tree.flatten(tree)
+    found: dict[int, Array] = {}
+    for dtype in {x.dtype for x in leaves}:
+        own = [i for i, x in enumerate(leaves) if x.dtype == dtype]
+        flat = [jnp.moveaxis(leaves[i].reshape(-1, *leaves[i].shape[-2:]), 0, 1) for i in own]
+        picked, start = rows_by_world(concat(flat, axis=1), rows), 0
+        for i, x in zip(own, flat, strict=True):
+            part = jnp.moveaxis(picked[:, start : start + x.shape[1]], 1, 0)
+            found[i] = part.reshape(*leaves[i].shape[:-2], *rows.shape)
+            start += x.shape[1]
+    return jax.tree.unflatten(structure, [found[i] for i in range(len(leaves))])
 
 
 def entries(table: np.ndarray, rows: Index) -> Index:

@@ -22,9 +22,10 @@ class Collider(NamedTuple):
       usual: points a touching pair usually has; sizes the contact buffer.
       exhaustive: pairs up to which all are computed; above, a broad phase picks the nearest.
       assets: makes a table of meshes or height fields from the model, for `Shape.assets`; None: none is needed.
-      iterative: the function takes a `collision.points.Search` as fourth argument, and whether to look for several
-        points (`multi`) as a static keyword.
-      general: made for many kinds of pairs; a collider made for one kind takes its place.
+      iterative: the function takes a `collision.points.Search` as fourth argument.
+      general: made for many kinds of pairs, which are collided together: the function takes a list of
+        `collision.points.Portion`, then as iterative ones the geoms of all of them; it gives the points of each. A
+        collider made for one kind takes its place.
       fitted: `(collider, static, pairs) -> Collider`, makes one for the sizes of a model, of its static part and its
         pairs of these types; None: it is the same for all models.
     """
@@ -69,7 +70,7 @@ def collider(
       exhaustive: pairs up to which all are computed.
       assets: makes a table of meshes or height fields from the model.
       iterative: whether the function is told how to search.
-      general: whether a collider made for this one pair takes precedence.
+      general: whether the function collides many kinds of pairs together.
       fitted: fits it to the sizes of a model.
 
     Raises:

@@ -40,39 +40,47 @@ _STATIC_LIMIT = 64
 """Candidate points up to which all of them get slots of their own: a larger limit trades rows for gathers."""
 _STATIC_LIMIT_BY_HAND = 512
 """The same where the user asks for at least so many slots."""
+_STATIC_GENERAL = 64
+"""Pairs of the general collider up to which their slots may be their own."""
 _LEAST_SELECTED = 16
 """Slots of a selected group of few geoms."""
 _NEAREST_PER_GEOM = 4
 """Pairs a geom may have in reach of bounding boxes before a broad phase drops some."""
+_TOUCHING_PER_GEOM = 2
+"""Pairs a geom may touch, of those of the general collider where they are many, before some are dropped."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """Candidate pairs of one pair of geom types, collided together.
+    """Candidate pairs that one broad phase looks at: of two geom types, or of many that the general collider collides.
 
     Attributes:
-      types: of geom 1 and geom 2.
+      types: of geom 1 and geom 2, one or more pairs of types.
       collider: what collides them.
-      rows: which pairs of the layout they are, by contact dimension (npair,).
+      rows: which pairs of the layout they are, by types, then by contact dimension (npair,).
       pairs: the pairs.
       budget: pairs that the broad phase keeps in each world; None: all, there is no broad phase.
+      touching: pairs of those that the search of distances keeps; None: all.
     """
 
-    types: tuple[int, int]
+    types: tuple[tuple[int, int], ...]
     collider: Collider
     rows: np.ndarray
     pairs: GeomPairs
     budget: int | None
+    touching: int | None = None
 
     @property
     def name(self) -> str:
-        """The two types in words, as in "sphere box"."""
-        return " ".join(GeomType(t).name.lower() for t in self.types)
+        """The two types in words, as in "sphere box"; "convex" if there are several."""
+        first, *more = self.types
+        return "convex" if more else " ".join(GeomType(t).name.lower() for t in first)
 
     @property
     def points(self) -> int:
         """Candidate points of a world, those of a pair next to each other."""
-        return (len(self.pairs) if self.budget is None else self.budget) * self.collider.points
+        sizes = (self.touching, self.budget, len(self.pairs))
+        return next(n for n in sizes if n is not None) * self.collider.points
 
 
 class Source(NamedTuple):
@@ -252,32 +260,81 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, single: bool, most: int
             plane = types[0] == GeomType.PLANE
             portions.append(_Portion(k, dim, start, own, colliders[types], plane))
     plans = _plan(pairs, portions, most)
+    general = [p for p in portions if p.collider.general]
+    if len({p.kind for p in general}) > 1 and sum(len(p.rows) for p in general) > _STATIC_GENERAL:
+        # they are one kind, of which each world picks
+        plans = [
+            p._replace(slots=p.size) if any(q.collider.general for q in p.portions) else p for p in plans
+        ]
     selected = {p.kind for plan in plans if plan.slots is not None for p in plan.portions}
     selected -= {p.kind for plan in plans if plan.slots is None for p in plan.portions}
 
-    made = []
+    by_hand = parse_budgets(static.max_geom_pairs)
+    made: list[Kind] = []
+    place: dict[int, int] = {}
+    mixed = _mixed(pairs, kinds, colliders, selected, by_hand)
     for k, (types, rows) in enumerate(kinds.items()):
+        if mixed is not None and types in mixed.types:
+            place[k] = len(kinds) - len(mixed.types)
+            continue
         own = pairs.at(rows)
-        budget = _budget(types, own, parse_budgets(static.max_geom_pairs)) if k in selected else None
-        made.append(Kind(types, colliders[types], index_array(rows), own, budget))
+        budget = _budget(types, own, by_hand) if k in selected else None
+        place[k] = len(made)
+        made.append(Kind((types,), colliders[types], index_array(rows), own, budget))
+    made += [] if mixed is None else [mixed]
     groups = []
     start = 0
     for plan in plans:
-        groups.append(_group(static, pairs, plan, made, start))
+        groups.append(_group(static, pairs, plan, made, place, start))
         start = groups[-1].stop
     return SlotLayout(tuple(groups), tuple(made), pairs)
 
 
-def _group(static: Static, pairs: GeomPairs, plan: _Plan, kinds: list[Kind], start: int) -> ContactGroup:
-    """The group of slots that a plan asks for, from slot `start` on."""
+def _mixed(
+    pairs: GeomPairs,
+    kinds: dict[tuple[int, int], np.ndarray],
+    colliders: dict[tuple[int, int], Collider],
+    selected: set[int],
+    by_hand: dict[tuple[int, int] | None, int],
+) -> Kind | None:
+    """All pairs of the general collider as one kind, if they are many: what it costs does not grow with their types.
+
+    Types with a budget of their own, by hand, stay by themselves. Of pairs counted by hand all points are computed.
+    """
+    types = [t for k, t in enumerate(kinds) if k in selected and colliders[t].general and t not in by_hand]
+    if len(types) < 2:
+        return None
+    rows = np.concatenate([kinds[t] for t in types])
+    own = pairs.at(rows)
+    geoms = len(np.unique([own.geom1, own.geom2]))
+    collider = max((colliders[t] for t in types), key=lambda c: c.points)
+    collider = collider._replace(
+        assets=next((c.assets for c in map(colliders.get, types) if c and c.assets), None)
+    )
+    budget = by_hand.get(None, max(collider.exhaustive // 2, _NEAREST_PER_GEOM * geoms))
+    budget = budget if len(rows) > max(collider.exhaustive, budget) else None
+    touching = max(collider.exhaustive // 2, _TOUCHING_PER_GEOM * geoms)
+    worth = touching < 0.75 * (len(rows) if budget is None else budget)
+    touching = touching if worth and None not in by_hand else None
+    if budget is None and touching is None:
+        return None
+    return Kind(tuple(types), collider, index_array(rows), own, budget, touching)
+
+
+def _group(
+    static: Static, pairs: GeomPairs, plan: _Plan, kinds: list[Kind], place: dict[int, int], start: int
+) -> ContactGroup:
+    """The group of slots that a plan asks for, from slot `start` on; `place` tells the kind of a portion's types."""
     sources = []
     for p in plan.portions:
-        kind, points = kinds[p.kind], p.collider.points
-        if kind.budget is None:
+        number, points = place[p.kind], p.collider.points
+        kind = kinds[number]
+        if kind.budget is None and kind.touching is None:
             first = p.start * points
-            sources.append(Source(p.kind, first, first + p.points, False))
-        else:
-            sources.append(Source(p.kind, 0, kind.points, len(p.rows) < len(kind.rows)))
+            sources.append(Source(number, first, first + p.points, False))
+        elif all(number != source.kind for source in sources):
+            mixed = bool((pairs.dim[kind.rows] != p.dim).any())
+            sources.append(Source(number, 0, kind.points, mixed))
     dim, stop = plan.portions[0].dim, start + plan.size
     if plan.slots is not None:
         return ContactGroup(dim, start, stop, tuple(sources), None, None, None)

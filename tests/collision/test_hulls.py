@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 
-from jaxsim.collision.convex.hull import Hull, Tables, farthest_corner, hulls_of
+from jaxsim.collision.convex.hull import Hull, Tables, farthest_corners, hulls_of
 from jaxsim.collision.vec import Vec
 from tests.collision import oracle
 
@@ -40,7 +40,7 @@ def _scene() -> mujoco.MjModel:
 
 
 def _farthest(tables: Tables, mesh: jax.Array, direction: jax.Array) -> jax.Array:
-    return farthest_corner(Hull(mesh, tables, None, None), Vec.split(direction))
+    return farthest_corners([(Hull(mesh, tables), Vec.split(direction))])[0]
 
 
 def test_climbs_reach_the_farthest_corner() -> None:

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from jaxsim.collision import collision
 from jaxsim.collision.select import pick_least
 from jaxsim.enums import GeomType
 from jaxsim.interop.mujoco import put_model
@@ -54,7 +55,7 @@ def test_selected_slots_agree_with_c() -> None:
 def test_broad_phase_agrees_with_c() -> None:
     mj_model = _heap(16, 'margin=".01"')
     layout = slot_layout(put_model(mj_model, max_geom_pairs="sphere capsule 20, 12"))
-    budgets = {kind.types: kind.budget for kind in layout.kinds}
+    budgets = {kind.types[0]: kind.budget for kind in layout.kinds}
     assert budgets[GeomType.SPHERE, GeomType.CAPSULE] == 20
     assert budgets[GeomType.SPHERE, GeomType.SPHERE] == 12
     qpos = oracle.random_qpos(mj_model, 40, np.random.default_rng(9), 0.45)
@@ -101,6 +102,91 @@ def test_overflow_keeps_the_deepest() -> None:
     assert flags.any()
     assert not flags.all()
     oracle.assert_same_contacts(oracle.ours(data), [w[np.argsort(w[:, 3])[:6]] for w in wanted], 1e-9)
+
+
+def _mixture(flag: str) -> mujoco.MjModel:
+    """Capsules, cylinders and meshes of two contact dimensions: pairs of five types for the general collider."""
+    shapes = [oracle.SHAPES[kind] for kind in ("capsule", "cylinder", "mesh")]
+    bodies = "".join(
+        f'<body><freejoint/><geom {shapes[i % 3]} condim="{(1, 3)[i % 2]}" margin=".01"/></body>'
+        for i in range(15)
+    )
+    option = f'<option><flag multiccd="{flag}"/></option>'
+    return mujoco.MjModel.from_xml_string(
+        f"<mujoco>{option}{oracle.ASSETS}<worldbody>{bodies}</worldbody></mujoco>"
+    )
+
+
+def test_pairs_of_many_types_agree_with_c() -> None:
+    """One point a pair: the same pairs, the same dimensions, the same distances; some overlaps are very deep."""
+    mj_model = _mixture("disable")
+    kinds = slot_layout(put_model(mj_model)).kinds
+    assert [kind.name for kind in kinds] == ["capsule capsule", "convex"]
+    assert len(kinds[-1].types) == 5
+    assert kinds[-1].touching is not None
+    qpos = oracle.random_qpos(mj_model, 24, np.random.default_rng(20), 0.6)
+    xpos, xmat, wanted = oracle.detect(mj_model, qpos)
+    model = oracle.native_model(mj_model, nconmax=100)
+    data = oracle.run(model, oracle.native_data(model, xpos, xmat))
+    assert not np.any(np.asarray(data.warning))
+    assert np.mean([len(contacts) for contacts in wanted]) > 5
+    oracle.assert_same_contacts([f[:, :5] for f in oracle.ours(data)], [w[:, :5] for w in wanted], 1e-3)
+
+
+def test_pairs_of_many_types_that_touch_are_counted() -> None:
+    """Where more pairs touch than are kept, the bit is up."""
+    mj_model = _mixture("disable")
+    qpos = oracle.random_qpos(mj_model, 24, np.random.default_rng(21), 0.05)
+    xpos, xmat, _ = oracle.detect(mj_model, qpos)
+    xpos[..., :12] += 100 * np.arange(15)[:, None, None]
+    model = oracle.native_model(mj_model, nconmax=100)
+    data = oracle.run(model, oracle.native_data(model, xpos, xmat))
+    flags = np.asarray(data.warning) & WarningBit.PAIR_OVERFLOW > 0
+    np.testing.assert_array_equal(flags, np.arange(24) >= 12)
+    assert all(np.isfinite(np.asarray(x)).all() for x in jax.tree.leaves(data.contact))
+
+
+@pytest.mark.slow
+def test_pairs_of_many_types_as_one_kind() -> None:
+    """The same contacts as of each pair of types by itself, which budgets by hand ask for."""
+    mj_model = _mixture("enable")
+    types = slot_layout(put_model(mj_model)).kinds[-1].types
+    by_hand = format_budgets(dict.fromkeys(types, 1000))
+    assert len(slot_layout(put_model(mj_model, max_geom_pairs=by_hand)).kinds) == 6
+    qpos = oracle.random_qpos(mj_model, 24, np.random.default_rng(20), 0.6)
+    xpos, xmat, _ = oracle.detect(mj_model, qpos)
+    found = []
+    for budgets in ("", by_hand):
+        model = oracle.native_model(mj_model, nconmax=200, max_geom_pairs=budgets)
+        data = oracle.run(model, oracle.native_data(model, xpos, xmat))
+        assert not np.any(np.asarray(data.warning))
+        found.append(oracle.ours(data))
+    oracle.assert_same_contacts(found[0], found[1], 1e-9)
+
+
+@pytest.mark.slow
+def test_derivatives_of_pairs_of_many_types() -> None:
+    """Both modes against central differences, by positions and sizes."""
+    mj_model = _mixture("disable")
+    qpos = oracle.random_qpos(mj_model, 6, np.random.default_rng(20), 0.6)
+    xpos, xmat, _ = oracle.detect(mj_model, qpos)
+    model = oracle.native_model(mj_model, nconmax=100)
+    data = oracle.native_data(model, xpos, xmat)
+
+    def total(xpos: jax.Array, size: jax.Array) -> jax.Array:
+        contact = collision(model.replace(geom_size=size), data.replace(geom_xpos=xpos)).contact
+        each = contact.dist + 0.3 * jnp.sum(contact.pos, axis=1)
+        return jnp.sum(jnp.where(contact.geom[:, 0] >= 0, each, 0))
+
+    rng = np.random.default_rng(0)
+    at = jnp.asarray(xpos), model.geom_size
+    along = jnp.asarray(rng.normal(size=xpos.shape)), jnp.asarray(0.1 * rng.normal(size=at[1].shape))
+    line = jax.jit(lambda e: total(*(x + e * v for x, v in zip(at, along, strict=True))))
+    slope = (line(1e-7) - line(-1e-7)) / 2e-7
+    forward = jax.jit(lambda e: jax.jvp(line, (e,), (1.0,))[1])(0.0)
+    gradient = jax.jit(jax.grad(total, argnums=(0, 1)))(*at)
+    reverse = sum(jnp.sum(g * v) for g, v in zip(gradient, along, strict=True))
+    np.testing.assert_allclose([forward, reverse], slope, rtol=1e-6)
 
 
 def test_worlds_do_not_see_each_other() -> None:

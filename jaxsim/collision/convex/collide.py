@@ -1,79 +1,169 @@
-"""The general collider: two convex geoms of any types."""
+"""The general collider: convex geoms of any types."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
-from jaxsim.collision.convex.difference import pair_of
+from jaxsim.collision.convex.difference import Pair, pairs_of
 from jaxsim.collision.convex.features import find_features
+from jaxsim.collision.convex.gjk import Nearest, nearest
 from jaxsim.collision.convex.outline import outline
 from jaxsim.collision.convex.patch import contact_patch
-from jaxsim.collision.convex.solid import KINDS, radius_of, solid_of
-from jaxsim.collision.convex.witness import shortest
-from jaxsim.collision.points import Points, Search, Shape, stack_points
+from jaxsim.collision.convex.solid import solid_of
+from jaxsim.collision.convex.witness import Core, shortest
+from jaxsim.collision.points import Points, Portion, Search, Shape, stack_points
+from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Vec
-from jaxsim.enums import GeomType
+from jaxsim.math.axis import take
+from jaxsim.math.gather import gathered, widen
 from jaxsim.math.stage import stage
 
-__all__ = ["collide_convex"]
+__all__ = ["collide_convex", "collide_nearest"]
+
+_DEEP = 1e10
+"""Sorts cores that meet before those that are apart, m."""
 
 
 def collide_convex(
-    types: tuple[GeomType, GeomType],
-    shape1: Shape,
-    shape2: Shape,
-    reach: Array,
-    search: Search,
-    points: int = 1,
-) -> Points:
-    """Contact points between two convex geoms.
+    portions: Sequence[Portion], shape1: Shape, shape2: Shape, reach: Array, search: Search
+) -> list[Points]:
+    """Contact points of each portion of the pairs.
 
     Args:
-      types: types of the two geoms.
+      portions: types of the pairs, in turn; with more than one point for geoms that may lie on each other with a face
+        or an edge.
       shape1: geoms 1.
       shape2: geoms 2.
       reach: distance at which contacts are detected, m, (npair, 1 or W).
       search: which pairs are asked, and options of the searches.
-      points: contact points of a pair: 1, or more for geoms that may lie on each other with a face or an edge.
     """
-    kinds = KINDS[types[0]], KINDS[types[1]]
-    pair = pair_of(solid_of(kinds[0], shape1), solid_of(kinds[1], shape2), shape1, shape2)
+    pairs = pairs_of(portions, shape1, shape2)
+    found = _searched(pairs, portions, shape1, shape2, reach, search)
+    return _touching(portions, pairs, found, shape1, shape2, reach, search)
+
+
+def collide_nearest(
+    portions: Sequence[Portion], shape1: Shape, shape2: Shape, reach: Array, search: Search, *, slots: int
+) -> tuple[Points, Array]:
+    """As `collide_convex`, of all portions as one, and only of the `slots` pairs in each world that are nearest.
+
+    The distances of all pairs are searched; depths, points and what is differentiated are computed of those few.
+
+    Returns:
+      their points, dropped where more pairs were in reach; and which of the pairs they are, (slots, W).
+    """
+    pairs = pairs_of(portions, shape1, shape2)
+    found = _searched(pairs, portions, shape1, shape2, reach, search)
+    beyond = jnp.sqrt(found.square) - _cores_reach(portions, shape1, shape2, reach)
+    key = jnp.where(found.meet, -_DEEP, jnp.minimum(beyond, 0.0))
+    rows, filled, dropped = pick_least(jnp.where(found.far, 1.0, key), slots=slots)
+    own = (shape1._replace(assets=None), shape2._replace(assets=None), found, reach)
+    one, other, found, reach = gathered(own, rows)
+    found = lax.stop_gradient(found)
+    one, other = one._replace(assets=shape1.assets), other._replace(assets=shape2.assets)
+    types = (tuple(_types(portions, 0)), tuple(_types(portions, 1)))
+    few = Portion(types, slots, max(p.points for p in portions))
+    pairs = pairs_of([few], one, other)
+    asked = search._replace(active=filled)
+    found = found._replace(far=found.far | ~filled, meet=found.meet & filled)
+    (points,) = _touching([few], pairs, found, one, other, reach, asked)
+    return points._replace(dropped=dropped[None]), rows
+
+
+def _searched(
+    pairs: list[Pair], portions: Sequence[Portion], shape1: Shape, shape2: Shape, reach: Array, search: Search
+) -> Nearest:
+    """The distances of the cores; of pairs that are not asked they are far."""
     # what differs between worlds makes all of it as wide as the worlds are many
-    width = jnp.zeros(
-        jnp.broadcast_shapes(*(x.shape for x in (*pair.offset, *pair.turn.x, reach, search.active))),
-        pair.offset.x.dtype,
+    parts = (*shape1.pos, *shape2.pos, *shape1.axes.x, *shape2.axes.x, *shape1.size, *shape2.size, reach)
+    width = max(x.shape[-1] for x in (*parts, search.active))
+    cores = widen(_cores_reach(portions, shape1, shape2, reach), width)
+    asked = search._replace(active=widen(search.active, width))
+    found = nearest(pairs, *lax.stop_gradient((cores, asked)))
+    return found._replace(far=found.far | ~asked.active)
+
+
+def _cores_reach(portions: Sequence[Portion], shape1: Shape, shape2: Shape, reach: Array) -> Array:
+    """The distance of the cores at which contacts are detected, m."""
+    first, second = (solid_of(_types(portions, k), shape) for k, shape in enumerate((shape1, shape2)))
+    return reach + first.ball + second.ball
+
+
+def _touching(
+    portions: Sequence[Portion],
+    pairs: list[Pair],
+    nearest: Nearest,
+    shape1: Shape,
+    shape2: Shape,
+    reach: Array,
+    search: Search,
+) -> list[Points]:
+    """The points of each portion, from the distances of the cores."""
+    core1, core2 = (
+        Core(shape.pos, shape.axes, solid_of(_types(portions, k), shape))
+        for k, shape in enumerate((shape1, shape2))
     )
-    cores = reach + radius_of(kinds[0], shape1.size) + radius_of(kinds[1], shape2.size)
-    features = find_features(
-        kinds, pair, lax.stop_gradient(cores + width), search.active & (width == 0), lax.stop_gradient(search)
-    )
-    found = shortest(kinds, shape1, shape2, features)
-    near = ~features.far
+    features = find_features(pairs, nearest, lax.stop_gradient(search))
+    found = shortest(pairs, core1, core2, features)
+
     middle = (found.first + found.second) * 0.5
-    single = Points(found.dist, shape1.pos + middle, found.normal, valid=near)
-    if points == 1:
-        return stack_points([single])
-    first = outline(kinds[0], shape1, found.normal, features.code1[0])
-    second = outline(kinds[1], shape2, -found.normal, features.code2[0])
-    second = second.moved(shape2.pos - shape1.pos)
-    patch = contact_patch(first, second, found.normal, radius_of(kinds[0], shape1.size), reach, points)
-    return _instead(single, patch, shape1.pos, near)
+    single = Points(found.dist, shape1.pos + middle, found.normal, valid=~features.far)
+    ends = np.cumsum([0, *(p.size for p in portions)]).tolist()
+    each = stack_points([single])
+    points = [_rows(each, start, start + p.size) for start, p in zip(ends, portions, strict=False)]
+    flat = [k for k, p in enumerate(portions) if p.points > 1]
+    if not flat:
+        return points
+    rows = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in flat])
+
+    def taken(x: Any) -> Any:
+        return jax.tree.map(lambda y: take(y, rows), x)
+
+    one, other = shape1.each(taken), shape2.each(taken)
+    reach, single, radius = taken((reach, single, core1.solid.ball))
+    code1, code2 = taken((features.code1[0], features.code2[0]))
+    flats = [portions[k] for k in flat]
+    first = outline(_types(flats, 0), one, single.normal, code1)
+    second = outline(_types(flats, 1), other, -single.normal, code2)
+    second, most = second.moved(other.pos - one.pos), max(p.points for p in flats)
+    patch = contact_patch(first, second, single.normal, radius, reach, most)
+    patch, start = _instead(single, patch, one.pos), 0
+    for k, portion in zip(flat, flats, strict=True):
+        own = _rows(patch, start, start + portion.size)
+        points[k] = jax.tree.map(lambda x, most=portion.points: x[:, :most], own)
+        start += portion.size
+    return points
+
+
+def _types(portions: Sequence[Portion], side: int) -> list[int]:
+    """Which types geoms of one side may have."""
+    return sorted({t for p in portions for t in p.types[side]})
+
+
+def _rows(points: Points, start: int, stop: int) -> Points:
+    return jax.tree.map(lambda x: x[start:stop], points)
 
 
 @stage
-def _instead(single: Points, patch: Points, origin: Vec, near: Array) -> Points:
+def _instead(single: Points, patch: Points, origin: Vec) -> Points:
     """The points of patches, or the single point where there is none."""
     assert patch.valid is not None
+    assert single.valid is not None
     some, alone = patch.valid[:, :1], jnp.arange(patch.dist.shape[1])[:, None] == 0
 
     def chosen(many: Array, one: Array) -> Array:
         return jnp.where(some, many, one[:, None])
 
-    pos = patch.pos + Vec(*(c[:, None] for c in origin))
+    pos = patch.pos + origin.lifted()
     return Points(
         chosen(patch.dist, single.dist),
         Vec(*map(chosen, pos, single.pos)),
         Vec(*map(chosen, patch.normal, single.normal)),
-        valid=jnp.where(some, patch.valid, alone) & near[:, None],
+        valid=jnp.where(some, patch.valid, alone) & single.valid[:, None],
     )

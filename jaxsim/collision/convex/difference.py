@@ -2,27 +2,36 @@
 
 Its point nearest to the origin gives the distance, or the depth if the origin is inside. Source: G. van den Bergen,
 "Collision Detection in Interactive 3D Environments" (2003), chapter 4.
+
+Searches know it by its farthest vertices only. Pairs of all kinds are searched together, kind after kind on the pair
+axis, and only the farthest vertices are found kind by kind: there is one loop for all.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
+from jaxsim.collision.convex.hull import searchable
 from jaxsim.collision.convex.settle import settled
-from jaxsim.collision.convex.solid import Kind, Solid, corner_number, support
-from jaxsim.collision.points import Shape
+from jaxsim.collision.convex.solid import Solid, corner_numbers, solid_of, support
+from jaxsim.collision.points import Portion, Shape
 from jaxsim.collision.vec import Frame, Vec
+from jaxsim.math.axis import concat
 from jaxsim.math.stage import stage
 
-__all__ = ["Pair", "Vertex", "farthest", "pair_of", "pick", "stack_vertices"]
+__all__ = ["Pair", "Vertex", "by_kind", "farthest", "pairs_of", "pick", "smooth_rows", "stack_vertices"]
 
 
 class Pair(NamedTuple):
-    """Two cores and their relative pose; components (npair, W).
+    """Two cores and their relative pose, of pairs of one kind; components (npair, 1 or W).
 
     Attributes:
       first: core of geom 1.
@@ -51,33 +60,70 @@ class Vertex(NamedTuple):
     code2: Array
 
 
-def pair_of(first: Solid, second: Solid, shape1: Shape, shape2: Shape) -> Pair:
-    """The relative pose of two geoms, without derivative."""
-    axes = shape1.axes
-    offset = axes.to_local(shape2.pos - shape1.pos)
-    turn = Frame(*(axes.to_local(a) for a in shape2.axes))
-    return lax.stop_gradient(Pair(first, second, offset, turn))
+def pairs_of(portions: Sequence[Portion], shape1: Shape, shape2: Shape) -> list[Pair]:
+    """The cores and the relative pose of the geoms of each portion, without derivative."""
+    pairs, start = [], 0
+    for portion in portions:
+        rows, start = slice(start, start + portion.size), start + portion.size
+        own1, own2 = (shape.each(lambda x, rows=rows: x[rows]) for shape in (shape1, shape2))
+        first, second = (
+            _searchable(solid_of(types, own)) for types, own in zip(portion.types, (own1, own2), strict=True)
+        )
+        offset, turn = own1.axes.to_local(own2.pos - own1.pos), Frame(*map(own1.axes.to_local, own2.axes))
+        pairs.append(Pair(first, second, offset, turn))
+    return lax.stop_gradient(pairs)
 
 
-def farthest(kinds: tuple[Kind, Kind], pair: Pair, direction: Vec) -> Vertex:
-    """The vertex of the difference that is farthest in a direction."""
-    code1, code2 = settled(_corner_numbers(pair, direction, kinds=kinds))
-    return Vertex(_point(pair, direction, code1, code2, kinds=kinds), code1, code2)
+def _searchable(solid: Solid) -> Solid:
+    return solid._replace(hull=solid.hull and searchable(solid.hull))
+
+
+def by_kind(pairs: Sequence[Pair], x: Any) -> list[Any]:
+    """Cuts a tree of arrays (..., all pairs, W) into the portions of the kinds."""
+    if len(pairs) == 1:
+        return [x]
+    ends = np.cumsum([0, *(len(p.offset.x) for p in pairs)]).tolist()
+    return [
+        jax.tree.map(lambda y, a=a, b=b: lax.slice_in_dim(y, a, b, axis=y.ndim - 2), x)
+        for a, b in itertools.pairwise(ends)
+    ]
+
+
+def smooth_rows(pairs: Sequence[Pair]) -> Array | None:
+    """Which of all pairs have a core with a curved part, (all pairs, 1 or W); None: none can have."""
+    marks = []
+    for p in pairs:
+        own = [core.curved for core in (p.first, p.second) if core.curved is not None]
+        marks.append(functools.reduce(jnp.logical_or, own, jnp.zeros((len(p.offset.x), 1), bool)))
+    if all(core.curved is None for p in pairs for core in (p.first, p.second)):
+        return None
+    return concat(marks)
+
+
+def farthest(pairs: Sequence[Pair], direction: Vec) -> Vertex:
+    """The vertices of the differences that are farthest in directions, components (all pairs, W)."""
+    code1, code2 = settled(_corner_numbers(pairs, direction))
+    return Vertex(_point(pairs, direction, code1, code2), code1, code2)
 
 
 @stage
-def _corner_numbers(pair: Pair, direction: Vec, *, kinds: tuple[Kind, Kind]) -> tuple[Array, Array]:
-    return (
-        corner_number(kinds[0], pair.first, direction),
-        corner_number(kinds[1], pair.second, -pair.turn.to_local(direction)),
-    )
+def _corner_numbers(pairs: Sequence[Pair], direction: Vec) -> tuple[Array, Array]:
+    asked = []
+    for pair, toward in zip(pairs, by_kind(pairs, direction), strict=True):
+        asked.append((pair.first, toward))
+        asked.append((pair.second, -pair.turn.to_local(toward)))
+    numbers = corner_numbers(asked)
+    return concat(numbers[::2]), concat(numbers[1::2])
 
 
 @stage
-def _point(pair: Pair, direction: Vec, code1: Array, code2: Array, *, kinds: tuple[Kind, Kind]) -> Vec:
-    a = support(kinds[0], pair.first, direction, code1)
-    b = support(kinds[1], pair.second, -pair.turn.to_local(direction), code2)
-    return a - pair.offset - pair.turn.to_world(b)
+def _point(pairs: Sequence[Pair], direction: Vec, code1: Array, code2: Array) -> Vec:
+    points = []
+    for pair, (toward, one, two) in zip(pairs, by_kind(pairs, (direction, code1, code2)), strict=True):
+        a = support(pair.first, toward, one)
+        b = support(pair.second, -pair.turn.to_local(toward), two)
+        points.append(a - pair.offset - pair.turn.to_world(b))
+    return Vec.concat(points)
 
 
 def pick(condition: Array, one: Vertex, other: Vertex) -> Vertex:

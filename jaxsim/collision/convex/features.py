@@ -6,15 +6,15 @@ that derivatives do not pass through the searches.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.collision.convex.difference import Pair
-from jaxsim.collision.convex.gjk import nearest
+from jaxsim.collision.convex.gjk import Nearest
 from jaxsim.collision.convex.polytope import by_weight, penetration
-from jaxsim.collision.convex.solid import Kind
 from jaxsim.collision.points import Search
 from jaxsim.collision.vec import Vec
 
@@ -39,28 +39,23 @@ class Features(NamedTuple):
     far: Array
 
 
-def find_features(
-    kinds: tuple[Kind, Kind], pair: Pair, reach: Array, active: Array, search: Search
-) -> Features:
-    """Searches for the shortest vector between the cores, or out of their overlap.
+def find_features(pairs: Sequence[Pair], found: Nearest, search: Search) -> Features:
+    """The features at the shortest vector between the cores; or a search for that out of their overlap.
 
     Args:
-      kinds: what the cores are the sums of.
-      pair: the cores.
-      reach: distance of the cores above which nothing is asked, m, (npair, W).
-      active: pairs that are asked at all, (npair, W).
-      search: options.
+      pairs: the cores, kind by kind; below npair are all of them.
+      found: where the search of the distance ended.
+      search: which pairs are asked at all (npair, W), and options.
     """
-    found = nearest(kinds, pair, reach, active, search)
     some = found.square > 0
     inverse = jnp.where(some, -1.0 / jnp.sqrt(jnp.where(some, found.square, 1.0)), 0.0)
     corners, weights = by_weight(found)
     # a corner without weight gives its place to the first, so that no edge leads to it
     code1, code2 = (jnp.where(weights[:3] > 0, c[:3], c[:1]) for c in (corners.code1, corners.code2))
-    apart = Features(found.point * inverse, code1, code2, weights[:3], found.far | ~active)
+    apart = Features(found.point * inverse, code1, code2, weights[:3], found.far)
 
     def deep() -> Features:
-        depth = penetration(kinds, pair, found, search)
+        depth = penetration(pairs, found, search)
         return Features(
             depth.normal.where(found.meet, apart.normal),
             jnp.where(found.meet, depth.corners.code1, apart.code1),

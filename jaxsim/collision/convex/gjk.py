@@ -8,6 +8,7 @@ be out of reach, or when the simplex contains the origin. Source: as of `simplex
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -16,7 +17,6 @@ from jax import Array, lax
 from jaxsim.collision.convex.difference import Pair, Vertex, farthest, pick, stack_vertices
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.simplex import Closest, closest_to_origin
-from jaxsim.collision.convex.solid import Kind
 from jaxsim.collision.points import Search
 from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import stage
@@ -54,34 +54,33 @@ class _State(NamedTuple):
     rounds: Array
 
 
-def nearest(kinds: tuple[Kind, Kind], pair: Pair, reach: Array, active: Array, search: Search) -> Nearest:
+def nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
     """The point of the difference nearest to the origin.
 
     Args:
-      kinds: what the two cores are the sums of.
-      pair: the cores.
+      pairs: the cores, kind by kind; below npair are all of them.
       reach: distance of the cores above which nothing is asked, m, (npair, W).
-      active: pairs that are asked at all, (npair, W).
-      search: most rounds; the tolerance is the distance below which cores touch, and the error of smooth distances.
+      search: which are asked at all (npair, W); most rounds; the tolerance is the distance below which cores touch,
+        and the error of smooth distances.
     """
-    offset = Vec(*(c + jnp.zeros_like(reach) for c in pair.offset))
-    first = farthest(kinds, pair, offset)
+    offset = Vec(*(c + jnp.zeros_like(reach) for c in Vec.concat([p.offset for p in pairs])))
+    first = farthest(pairs, offset)
     zero = jnp.zeros_like(reach)
     none = zero > 0
     weights = jnp.stack([zero + 1, zero, zero, zero])
     point = first.point
     found = Nearest(stack_vertices([first] * 4), weights, point, point.dot(point), none, none)
-    state = _State(found, active, jnp.zeros((), jnp.int32))
+    state = _State(found, search.active, jnp.zeros((), jnp.int32))
 
     return lax.while_loop(
-        lambda s: jnp.any(s.running), lambda s: _round(kinds, pair, reach, search, s), state
+        lambda s: jnp.any(s.running), lambda s: _round(pairs, reach, search, s), state
     ).found
 
 
-def _round(kinds: tuple[Kind, Kind], pair: Pair, reach: Array, search: Search, state: _State) -> _State:
+def _round(pairs: Sequence[Pair], reach: Array, search: Search, state: _State) -> _State:
     """Puts one vertex into the simplex of each pair."""
     old = state.found
-    new = farthest(kinds, pair, -old.point)
+    new = farthest(pairs, -old.point)
     corners = pick(_first_free(old.weights), new, old.corners)
     closest = closest_to_origin(corners.point)
     verdict = settled(_verdict(state, new.point, closest, reach, search))

@@ -7,6 +7,7 @@ corner for one of 26 directions, all pairs and worlds in one loop; meshes of dif
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -14,16 +15,15 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.collision.largest import along, entry_at, first_largest
-from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
-from jaxsim.math.axis import take
+from jaxsim.math.axis import concat, take
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.vector import cross
 from jaxsim.model import Model
 from jaxsim.structure.climb import Ladder, ladder
 from jaxsim.structure.hulls import Hulls, hulls
 
-__all__ = ["Corners", "Hull", "Tables", "corner_at", "farthest_corner", "hull_of", "hulls_of"]
+__all__ = ["Corners", "Hull", "Tables", "corner_at", "farthest_corners", "hulls_of", "searchable"]
 
 _WHOLE = 96
 """Most corners of hulls that are searched as a whole: on a CPU as dear as a climb's gathers."""
@@ -55,14 +55,14 @@ class Hull(NamedTuple):
     Attributes:
       mesh: which mesh, (npair, 1 or W).
       tables: of all meshes.
-      rows: rows of its corners in `mesh_vert`, (npair, k, 1 or W); None: it is climbed over.
+      rows: rows of its corners in `mesh_vert`, (npair, k, 1 or W), see `searchable`; None: it is climbed over.
       points: the corners, m (npair, k, 3, 1 or W).
     """
 
     mesh: Array
     tables: Tables
-    rows: Array | None
-    points: Array | None
+    rows: Array | None = None
+    points: Array | None = None
 
 
 class Corners(NamedTuple):
@@ -92,15 +92,12 @@ def hulls_of(model: Model) -> Tables:
     return Tables(tables, model.mesh_vert, normal, ladder(model.static), starts)
 
 
-def hull_of(shape: Shape) -> Hull | Corners:
-    """The hulls of one geom of each pair."""
-    if isinstance(shape.assets, Corners):
-        return shape.assets
-    tables: Tables = shape.assets
-    if tables.ladder is not None:
-        return Hull(shape.asset, tables, None, None)
-    rows = rows_by_world(jnp.asarray(tables.hulls.corners)[..., None], shape.asset)
-    return Hull(shape.asset, tables, rows, rows_by_world(tables.vert, rows))
+def searchable(hull: Hull | Corners) -> Hull | Corners:
+    """With the corners of hulls that are searched as a whole: gathered once, not in each round."""
+    if isinstance(hull, Corners) or hull.tables.ladder is not None:
+        return hull
+    rows = rows_by_world(jnp.asarray(hull.tables.hulls.corners)[..., None], jnp.maximum(hull.mesh, 0))
+    return hull._replace(rows=rows, points=rows_by_world(hull.tables.vert, rows))
 
 
 def corner_at(hull: Hull | Corners, row: Array) -> Vec:
@@ -114,16 +111,36 @@ def corner_at(hull: Hull | Corners, row: Array) -> Vec:
     return Vec.split(rows_by_world(hull.tables.vert, row))
 
 
-def farthest_corner(hull: Hull | Corners, direction: Vec) -> Array:
+def farthest_corners(asked: Sequence[tuple[Hull | Corners, Vec]]) -> list[Array]:
     """The number of the corner that is farthest in a direction: the row of `mesh_vert`, or of `Corners`.
 
     Args:
-      hull: the hulls.
-      direction: directions in the geoms' frames, of any length, components (npair, W).
+      asked: hulls and directions in the geoms' frames, of any length, components (npair, W). Meshes are searched
+        together.
     """
+    found: dict[int, Array] = {}
+    alike: dict[int, list[int]] = {}
+    for k, (hull, direction) in enumerate(asked):
+        if isinstance(hull, Corners):
+            heights = hull.points.dot(direction.lifted())
+            found[k] = first_largest(lax.stop_gradient(heights))
+        else:
+            alike.setdefault(hull.mesh.shape[-1], []).append(k)
+    for own in alike.values():
+        hulls, directions = zip(*(asked[k] for k in own), strict=True)
+        numbers = _farthest(_together(hulls), Vec.concat(directions))
+        found |= zip(own, lax.split(numbers, [len(v.x) for v in directions]), strict=True)
+    return [found[k] for k in range(len(asked))]
+
+
+def _together(parts: Sequence[Hull]) -> Hull:
+    """Hulls one after the other; their tables are the same."""
+    rows, points = (None if x[0] is None else concat(x) for x in zip(*(h[2:] for h in parts), strict=True))
+    return Hull(concat([h.mesh for h in parts]), parts[0].tables, rows, points)
+
+
+def _farthest(hull: Hull, direction: Vec) -> Array:
     held, toward = lax.stop_gradient((hull, direction))
-    if isinstance(held, Corners):
-        return first_largest(held.points.dot(Vec(*(c[:, None] for c in toward))))
     rows, points = held.rows, held.points
     if rows is None or points is None:
         return _climbed(held, toward)
@@ -162,7 +179,7 @@ def _climbed(hull: Hull, direction: Vec) -> Array:
             at.running & (better | ~last),
         )
 
-    corner = rows_by_world(tables.starts, hull.mesh * len(_DIRECTIONS) + _cell(direction))
+    corner = rows_by_world(tables.starts, jnp.maximum(hull.mesh, 0) * len(_DIRECTIONS) + _cell(direction))
     height = corner_at(hull, corner).dot(direction)
     ledge = first.at[corner].get(mode="promise_in_bounds")
     start = _Climb(corner, height, ledge, jnp.ones_like(height, bool))

@@ -5,19 +5,20 @@ A cylinder's cap counts as a polygon of sixteen corners; its mantle has an edge 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxsim.collision.convex.hull import Tables
 from jaxsim.collision.convex.settle import settled
-from jaxsim.collision.convex.solid import Kind
+from jaxsim.collision.convex.solid import KINDS
 from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Frame, Vec, fallback_unit, unit
+from jaxsim.enums import GeomType
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import stage
 
@@ -34,33 +35,58 @@ class Outline(NamedTuple):
 
     Attributes:
       edge: both ends, from the geom's centre, m, components (npair, 2, W).
-      face: corners of the face, counter-clockwise around the normal, (npair, n, W); they may repeat. None: no faces.
-      normal: outward unit normal of the face, components (npair, W).
+      face: corners of the face, counter-clockwise around the normal, (npair, n, W); they may repeat. Of a geom without
+        faces the edge.
+      normal: outward unit normal of the face, components (npair, W); 0: there are no faces.
     """
 
     edge: Vec
-    face: Vec | None = None
-    normal: Vec | None = None
+    face: Vec
+    normal: Vec
 
     def moved(self, offset: Vec) -> Outline:
         """The same elsewhere, for an offset (m) of each pair, components (npair, W)."""
-        offset = Vec(*(c[:, None] for c in offset))
-        return self._replace(edge=self.edge + offset, face=self.face and self.face + offset)
+        by = offset.lifted()
+        return self._replace(edge=self.edge + by, face=self.face + by)
 
 
-def outline(kind: Kind, shape: Shape, direction: Vec, corner: Array) -> Outline:
+def outline(types: Sequence[int], shape: Shape, direction: Vec, corner: Array) -> Outline:
     """The faces and edges of geoms that turn to a direction.
 
     Args:
-      kind: what the geoms are.
+      types: types that the geoms may have; those without edges get 0 for all.
       shape: the geoms.
       direction: unit vectors in the world frame; the edge of a mantle depends on it continuously.
       corner: of a mesh a row of `mesh_vert` that is farthest in the direction.
     """
     local = shape.axes.to_local(direction)
-    if kind.mesh:
-        return _of_mesh(shape, corner, *settled(_choose(shape, local.stop(), corner)))
-    return _FORMS[kind.smooth, kind.ball is not None](shape, local)
+    edged = [kind for kind in types if KINDS[GeomType(kind)].edges]
+    found: Outline | None = None
+    if len(edged) < len(types):
+        zero = local * 0.0
+        found = Outline(zero.lifted(), zero.lifted(), zero)
+    for kind in edged:
+        if kind == GeomType.MESH:
+            corner = jnp.where(shape.kind == kind, corner, 0)
+            own = _of_mesh(shape, corner, *settled(_choose(shape, local.stop(), corner)))
+        else:
+            own = _FORMS[GeomType(kind)](shape, local)
+        found = own if found is None else _either(shape.kind == kind, own, found)
+    assert found is not None
+    return found
+
+
+@stage
+def _either(mine: Array, own: Outline, other: Outline) -> Outline:
+    """One or the other, filled up to one number of corners."""
+    sides = max(o.face.x.shape[1] for o in (own, other))
+
+    def filled(face: Vec) -> Vec:
+        return Vec(*(jnp.concatenate([c, *[c[:, -1:]] * (sides - c.shape[1])], axis=1) for c in face))
+
+    many = mine[:, None]
+    face = filled(own.face).where(many, filled(other.face))
+    return Outline(own.edge.where(many, other.edge), face, own.normal.where(mine, other.normal))
 
 
 @stage
@@ -84,7 +110,8 @@ def _of_box(shape: Shape, local: Vec) -> Outline:
 def _of_capsule(shape: Shape, local: Vec) -> Outline:
     del local
     half = shape.axes.z * shape.size.y
-    return Outline(_joined([half, -half]))
+    edge = _joined([half, -half])
+    return Outline(edge, edge, half * 0.0)
 
 
 @stage
@@ -95,20 +122,18 @@ def _of_cylinder(shape: Shape, local: Vec) -> Outline:
     rim = unit(across, fallback_unit(across), _UPRIGHT)[0] * radius
     sign = jnp.where(local.z >= 0, 1.0, -1.0).astype(local.z.dtype)
     ends = [shape.axes.to_world(Vec(rim.x, rim.y, half * s)) for s in (1.0, -1.0)]
-    corners = []
-    for k in range(_CAP):
-        angle = 2 * math.pi * k / _CAP
-        point = Vec(radius * math.cos(angle), radius * math.sin(angle) * sign, half * sign)
-        corners.append(shape.axes.to_world(point))
-    return Outline(_joined(ends), _joined(corners), shape.axes.z * sign)
+    angle = 2 * np.pi / _CAP * np.arange(_CAP)[:, None]
+    cosine, sine = (jnp.asarray(x, half.dtype) for x in (np.cos(angle), np.sin(angle)))
+    axes = Frame(*(axis.lifted() for axis in shape.axes))
+    around = axes.x * (radius[:, None] * cosine) + axes.y * (radius[:, None] * sign[:, None] * sine)
+    return Outline(_joined(ends), around + axes.z * (half * sign)[:, None], shape.axes.z * sign)
 
 
-_FORMS: dict[tuple[bool, bool], Callable[[Shape, Vec], Outline]] = {
-    (False, False): _of_box,
-    (False, True): _of_capsule,
-    (True, False): _of_cylinder,
+_FORMS: dict[GeomType, Callable[[Shape, Vec], Outline]] = {
+    GeomType.BOX: _of_box,
+    GeomType.CAPSULE: _of_capsule,
+    GeomType.CYLINDER: _of_cylinder,
 }
-"""(has a round part, has a ball): the others."""
 
 
 @stage
@@ -132,7 +157,7 @@ def _of_mesh(shape: Shape, corner: Array, polygon: Array, other: Array) -> Outli
     tables: Tables = shape.assets
     rows = rows_by_world(jnp.asarray(tables.hulls.polygon)[..., None], polygon)
     ends = jnp.stack([corner, other], axis=1)
-    axes = Frame(*(Vec(*(c[:, None] for c in axis)) for axis in shape.axes))
+    axes = Frame(*(axis.lifted() for axis in shape.axes))
     edge, face = (axes.to_world(Vec.split(rows_by_world(tables.vert, r))) for r in (ends, rows))
     normal = Vec.split(rows_by_world(tables.normal, polygon))
     normal = normal * (1.0 / jnp.sqrt(normal.dot(normal)))

@@ -64,7 +64,7 @@ def contact_patch(
       points: how many are kept, 2 or 4; of an edge there are two.
     """
     flat1, flat2 = settled(_meeting(*jax.lax.stop_gradient((first, second, direction))))
-    corners, normal, toward = _clipped(first, second, flat1, flat2, reach + radius)
+    corners, normal, toward = _clipped(first, second, direction, flat1, flat2, reach + radius)
     number = settled(_first(corners.point.stop(), corners.valid, normal.stop(), toward))
     numbers, used = [number], [jnp.any(corners.valid, axis=1)]
     for _ in range(points - 1):
@@ -77,46 +77,38 @@ def contact_patch(
 @stage
 def _meeting(first: Outline, second: Outline, direction: Vec) -> tuple[Array, Array]:
     """Whether faces of geoms 1 and of geoms 2 lie on the other's face or edge."""
-    never = jnp.zeros_like(direction.x, bool)
     sides = ((first, direction), (second, -direction))
     # how much the faces face each other, and how far an edge is from a face's plane
-    facing = [never - 1.0 if s.normal is None else s.normal.dot(d) for s, d in sides]
-    both = never
-    if first.normal is not None and second.normal is not None:
-        both = first.normal.dot(second.normal) < -_FACING
+    facing = [s.normal.dot(d) for s, d in sides]
+    both = first.normal.dot(second.normal) < -_FACING
     flats = []
     for (face, _), (other, _), mine, its in zip(sides, sides[::-1], facing, facing[::-1], strict=True):
-        if face.normal is None:
-            flats.append(never)
-            continue
         run = _start(_runs(other.edge))
-        along = jnp.square(run.dot(_row(face.normal))) < _LEVEL * _LEVEL * run.dot(run)
+        along = jnp.square(run.dot(face.normal.lifted())) < _LEVEL * _LEVEL * run.dot(run)
         flats.append(both | ((mine > _FACING) & (mine > its) & along[:, 0]))
     return flats[0], flats[1]
 
 
-def _polygon(side: Outline, flat: Array, least: int) -> Vec:
+def _polygon(side: Outline, flat: Array) -> Vec:
     """The face where it is `flat`, else the edge as a polygon without area."""
-    sides = least if side.face is None else side.face.x.shape[1]
+    sides = side.face.x.shape[1]
     edge = Vec(*(jnp.concatenate([c[:, :1]] * (sides - 1) + [c[:, 1:]], axis=1) for c in side.edge))
-    return edge if side.face is None else side.face.where(flat[:, None], edge)
+    return side.face.where(flat[:, None], edge)
 
 
 @stage
 def _clipped(
-    first: Outline, second: Outline, flat1: Array, flat2: Array, highest: Array
+    first: Outline, second: Outline, direction: Vec, flat1: Array, flat2: Array, highest: Array
 ) -> tuple[_Corners, Vec, Vec]:
     """Corners of the common part, and the contact's normal: that of a face of geom 2, or else of geom 1.
 
     The last is a direction across the normal that turns with geom 1, (npair, 1, W), without derivative.
     """
-    up2 = second.normal
-    assert up2 is not None
     # a normal that is not used is that of the face of the other
-    up1 = -up2 if first.normal is None else first.normal.where(flat1, -up2)
-    up2 = up2.where(flat2, -up1)
-    normal, along = -up2, _row(up1)
-    polygon1, polygon2 = _polygon(first, flat1, 2), _polygon(second, flat2, 2)
+    up1 = first.normal.where(flat1, -second.normal.where(flat2, -direction))
+    up2 = second.normal.where(flat2, -up1)
+    normal, along = -up2, up1.lifted()
+    polygon1, polygon2 = _polygon(first, flat1), _polygon(second, flat2)
 
     # both in one sense of rotation: then every corner of the common part is where an edge enters the other polygon
     start1, run1 = polygon1, _runs(polygon1)
@@ -126,8 +118,8 @@ def _clipped(
     enter2, inside2 = _entry(start2, run2, start1, run1.cross(along), size)
 
     on1, on2 = start1 + run1 * enter1, start2 + run2 * enter2
-    height1 = (on1 - _start(polygon2)).dot(_row(up2)) / -_row(up1).dot(_row(up2))
-    height2 = (on2 - _start(polygon1)).dot(_row(up1))
+    height1 = (on1 - _start(polygon2)).dot(up2.lifted()) / -up1.lifted().dot(up2.lifted())
+    height2 = (on2 - _start(polygon1)).dot(up1.lifted())
 
     def joined(a: Array, b: Array) -> Array:
         width = jnp.broadcast_shapes(a.shape[-1:], b.shape[-1:])
@@ -172,7 +164,7 @@ def _entry(start: Vec, run: Vec, corners: Vec, outward: Vec, size: Array) -> tup
 
 def _products(a: Vec, b: Vec) -> Array:
     """Inner products (npair, m, k, W) of vectors (npair, m, W) and (npair, k, W)."""
-    return Vec(*(c[:, :, None] for c in a)).dot(Vec(*(c[:, None] for c in b)))
+    return Vec(*(c[:, :, None] for c in a)).dot(b.lifted())
 
 
 @stage
@@ -199,18 +191,18 @@ def _next(point: Vec, valid: Array, normal: Vec, numbers: list[Array]) -> tuple[
     """The candidate that adds most to the length, then to the area, of what is there; and whether it adds any."""
     held = [_at(point, number) for number in numbers]
     if len(held) == 1:
-        away = point - _row(held[0])
+        away = point - held[0].lifted()
         gain = away.dot(away)
         least = _ROUNDING * jnp.finfo(gain.dtype).eps * held[0].dot(held[0])
     else:
-        axis = _row(normal)
+        axis = normal.lifted()
         turn = jnp.ones_like(held[0].x)
         if len(held) == 3:
             turn = (held[1] - held[0]).cross(held[2] - held[0]).dot(normal)
             turn = jnp.where(turn >= 0, 1.0, -1.0).astype(turn.dtype)
         areas = []
         for one, other in zip(held, [*held[1:], held[0]], strict=True):
-            area = _row(other - one).cross(point - _row(one)).dot(axis)
+            area = (other - one).lifted().cross(point - one.lifted()).dot(axis)
             areas.append(jnp.abs(area) if len(held) == 2 else -area * turn[:, None])
         gain = areas[0]
         for area in areas[1:]:
@@ -240,11 +232,6 @@ def _runs(corners: Vec) -> Vec:
 def _start(vectors: Vec) -> Vec:
     """The first of each pair, components (npair, 1, W)."""
     return Vec(*(c[:, :1] for c in vectors))
-
-
-def _row(v: Vec) -> Vec:
-    """A vector of each pair, components (npair, W), for all its corners."""
-    return Vec(*(c[:, None] for c in v))
 
 
 def _at(vectors: Vec, number: Array) -> Vec:

@@ -14,7 +14,7 @@ faces they replace.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -22,10 +22,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.collision.convex.difference import Pair, Vertex, farthest, pick, stack_vertices
+from jaxsim.collision.convex.difference import Pair, Vertex, farthest, pick, smooth_rows
 from jaxsim.collision.convex.gjk import Nearest
 from jaxsim.collision.convex.settle import settled
-from jaxsim.collision.convex.solid import Kind
 from jaxsim.collision.points import Search
 from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import stage
@@ -72,24 +71,22 @@ class _State(NamedTuple):
     rounds: Array
 
 
-def penetration(kinds: tuple[Kind, Kind], pair: Pair, found: Nearest, search: Search) -> Depth:
+def penetration(pairs: Sequence[Pair], found: Nearest, search: Search) -> Depth:
     """The nearest face of the difference, for pairs whose cores meet; anything finite for the others.
 
     Args:
-      kinds: what the two cores are the sums of.
-      pair: the cores.
+      pairs: the cores, kind by kind; below npair are all of them.
       found: where the search of the distance ended; the origin is in its simplex.
       search: most rounds, and the error of the depth of curved cores.
     """
-    first, scale = _first_polytope(kinds, pair, found)
+    first, scale = _first_polytope(pairs, found)
     rounding = 16 * jnp.finfo(scale.dtype).eps * scale
-    smooth = kinds[0].smooth or kinds[1].smooth
-    gap = jnp.maximum(search.tolerance, rounding) if smooth else rounding
+    smooth, gap = smooth_rows(pairs), rounding
+    if smooth is not None:
+        gap = jnp.where(smooth, jnp.maximum(search.tolerance, rounding), rounding)
 
     most = jnp.minimum(search.iterations, ROUNDS)
-    end = lax.while_loop(
-        lambda s: jnp.any(s.running), lambda s: _round(kinds, pair, gap, rounding, most, s), first
-    )
+    end = lax.while_loop(lambda s: jnp.any(s.running), lambda s: _round(pairs, gap, rounding, most, s), first)
     corners = _rows(end.vertices, _corners(end.best))
     a, b, c = (Vec(*(x[n] for x in corners.point)) for n in range(3))
     normal, _ = plane(a, b, c)
@@ -100,14 +97,9 @@ def penetration(kinds: tuple[Kind, Kind], pair: Pair, found: Nearest, search: Se
     return Depth(corners, jnp.stack([u, v, 1 - u - v]), normal)
 
 
-def _first_polytope(kinds: tuple[Kind, Kind], pair: Pair, found: Nearest) -> tuple[_State, Array]:
-    """A tetrahedron, the origin inside or on its first face, and a length of the order of the sizes.
-
-    A simplex of few corners, or a flat one, is completed by farthest vertices.
-    """
-    order, _ = by_weight(found)
-    base = _base(kinds, pair, order)
-    vertices, faces, scale = _apex(kinds, pair, base, order)
+def _first_polytope(pairs: Sequence[Pair], found: Nearest) -> tuple[_State, Array]:
+    """A tetrahedron, the origin inside or on its first face, and a length of the order of the sizes."""
+    vertices, faces, scale = _tetrahedron(pairs, found)
     normal, dist = _face_planes(vertices, faces)
 
     def padded(x: Array, rows: int, value: float = 0) -> Array:
@@ -126,78 +118,77 @@ def _first_polytope(kinds: tuple[Kind, Kind], pair: Pair, found: Nearest) -> tup
     return state, scale
 
 
-def _base(kinds: tuple[Kind, Kind], pair: Pair, order: Vertex) -> Vertex:
-    """The triangle: the first three corners, or farthest vertices in place of those that coincide or lie in line."""
-    a, b, c = (jax.tree.map(lambda x, n=n: x[n], order) for n in range(3))
-    lone, edge = settled(_alone(a.point, b.point))
-    b = pick(lone, _beyond(kinds, pair, edge, a.point), b)
-    thin, across = settled(_in_line(a.point, b.point, c.point))
-    c = pick(thin, _beyond(kinds, pair, across, a.point), c)
-    return stack_vertices([a, b, c])
+def _tetrahedron(pairs: Sequence[Pair], found: Nearest) -> tuple[Vertex, Array, Array]:
+    """The four vertices, the four faces, and a length of the order of the sizes.
+
+    A simplex of few corners, or a flat one, is completed: a corner that does not span a line, a plane, a volume with
+    those before it gives way to the farther one of the vertices along and against a direction across them.
+    """
+    order, _ = by_weight(found)
+
+    def look(n: Array, state: tuple[Vertex, Array, Vertex]) -> tuple[Vertex, Array, Vertex]:
+        """Looks along the direction for corner 1, 2 or 3, or against it and then decides."""
+        vertices, whole, along = state
+        flat, direction = settled(_missing(vertices.point, n // 2))
+        backward = n % 2 == 1
+        new = farthest(pairs, (-direction).where(backward, direction))
+        beyond = pick(settled(_ahead(along.point, new.point, direction, vertices.point)), along, new)
+        whole = whole & (~backward | ~flat)
+        # with another base the fourth corner may be anywhere
+        place = jnp.arange(_FIRST_VERTICES).reshape(-1, 1, 1) == n // 2 + 1
+        given = place & backward & (flat | (~whole & (n // 2 == 2)))
+        return pick(given, beyond, vertices), whole, new
+
+    first = jax.tree.map(lambda x: x[0], order)
+    vertices, _, _ = lax.fori_loop(0, 6, look, (order, found.meet | True, first))
+    return vertices, *_faces(vertices.point)
 
 
 @stage
-def _alone(a: Vec, b: Vec) -> tuple[Array, Vec]:
-    """Whether two points coincide, and the vector between them, or any."""
-    extent = sum((jnp.abs(x) for v in (a, b) for x in v), start=jnp.zeros_like(a.x))
-    edge = b - a
+def _missing(p: Vec, count: Array) -> tuple[Array, Vec]:
+    """Whether corner `count + 1` spans nothing new with those before it, and a direction across them."""
+    a, b, c, d = (Vec(*(x[n] for x in p)) for n in range(4))
+    edge, side = b - a, c - a
+    extent = sum((jnp.abs(x) for v in (a, b, c) for x in v), start=jnp.zeros_like(a.x))
+    length = _length(edge)
+    normal, _ = plane(a, b, c)
     one, zero = jnp.ones_like(extent), jnp.zeros_like(extent)
-    lone = _length(edge) <= _tiny(extent)
-    return lone, Vec(one, zero, zero).where(lone, edge)
+    cases = (
+        (length <= _tiny(extent), Vec(one, zero, zero)),
+        (_length(edge.cross(side)) <= _tiny(length * (extent + length)), edge.cross(_least_axis(edge))),
+        (jnp.abs((d - a).dot(normal)) <= _tiny(length + _length(side)), normal),
+    )
+    flat, direction = cases[2]
+    for n in range(2):
+        flat = jnp.where(count == n, cases[n][0], flat)
+        direction = cases[n][1].where(count == n, direction)
+    return flat, direction
 
 
 @stage
-def _in_line(a: Vec, b: Vec, c: Vec) -> tuple[Array, Vec]:
-    """Whether three points are in line, and a vector across the line through the first two."""
-    edge = b - a
-    scale = _length(edge)
-    extent = sum((jnp.abs(x) for x in c), start=scale)
-    thin = _length(edge.cross(c - a)) <= _tiny(scale * extent)
-    return thin, edge.cross(_least_axis(edge))
-
-
-def _beyond(kinds: tuple[Kind, Kind], pair: Pair, direction: Vec, start: Vec) -> Vertex:
-    """Of the vertices along and against a direction the one farther from a point."""
-    along, against = farthest(kinds, pair, direction), farthest(kinds, pair, -direction)
-    return pick(settled(_ahead(along.point, against.point, direction, start)), along, against)
-
-
-@stage
-def _ahead(along: Vec, against: Vec, direction: Vec, start: Vec) -> Array:
+def _ahead(along: Vec, against: Vec, direction: Vec, p: Vec) -> Array:
+    """Whether the vertex along a direction is farther from the first corner than the one against it."""
+    start = Vec(*(x[0] for x in p))
     return (along - start).dot(direction) >= (start - against).dot(direction)
 
 
-def _apex(kinds: tuple[Kind, Kind], pair: Pair, base: Vertex, order: Vertex) -> tuple[Vertex, Array, Array]:
-    """The four vertices, the four faces, and a length of the order of the sizes."""
-    points = [Vec(*(x[n] for x in base.point)) for n in range(3)]
-    normal, _ = plane(*points)
-    beyond = _beyond(kinds, pair, normal, points[0])
-    fourth = jax.tree.map(lambda x: x[3], order)
-    scale = (
-        _length(points[1] - points[0]) + _length(points[2] - points[0]) + _length(beyond.point - points[0])
-    )
-    same = [(x == y[:3]) for x, y in zip(base.point, order.point, strict=True)]
-    kept = _all(same[0] & same[1] & same[2])
-    apex = pick(settled(_high(points[0], fourth.point, normal, scale)) & kept, fourth, beyond)
-    up = settled(_above(points[0], apex.point, normal))
+@stage
+def _faces(p: Vec) -> tuple[Array, Array]:
+    """The faces of a tetrahedron, counter-clockwise from outside, and a length of the order of its sizes."""
+    a, b, c, d = (Vec(*(x[n] for x in p)) for n in range(4))
+    up = settled(_above(a, b, c, d))
     faces = [
         jnp.where(up, _face(0, 2, 1), _face(0, 1, 2)),
         jnp.where(up, _face(0, 1, 3), _face(1, 0, 3)),
         jnp.where(up, _face(1, 2, 3), _face(2, 1, 3)),
         jnp.where(up, _face(2, 0, 3), _face(0, 2, 3)),
     ]
-    vertices = jax.tree.map(lambda x, y: jnp.concatenate([x, y[None]]), base, apex)
-    return vertices, jnp.stack(faces).astype(jnp.int32), scale
+    return jnp.stack(faces).astype(jnp.int32), _length(b - a) + _length(c - a) + _length(d - a)
 
 
 @stage
-def _high(a: Vec, p: Vec, normal: Vec, scale: Array) -> Array:
-    return jnp.abs((p - a).dot(normal)) > _tiny(scale)
-
-
-@stage
-def _above(a: Vec, p: Vec, normal: Vec) -> Array:
-    return (p - a).dot(normal) > 0
+def _above(a: Vec, b: Vec, c: Vec, d: Vec) -> Array:
+    return (d - a).dot((b - a).cross(c - a)) > 0
 
 
 def _tiny(scale: Array) -> Array:
@@ -238,14 +229,12 @@ def _least_axis(v: Vec) -> Vec:
     )
 
 
-def _round(
-    kinds: tuple[Kind, Kind], pair: Pair, gap: Array, rounding: Array, most: Array, state: _State
-) -> _State:
+def _round(pairs: Sequence[Pair], gap: Array, rounding: Array, most: Array, state: _State) -> _State:
     """Expands the nearest face of each pair."""
     lower, slot = _least(state.dist)
     face, nx, ny, nz = (_row(x, slot) for x in (state.faces, *state.normal))
     normal = Vec(nx, ny, nz)
-    new = farthest(kinds, pair, normal)
+    new = farthest(pairs, normal)
     upper = _upper(normal, new.point)
     verdict = settled(_verdict(state, lower, upper, gap))
     expand, better = verdict >= _GROWS, verdict % 2 == 1

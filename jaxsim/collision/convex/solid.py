@@ -4,23 +4,28 @@ The support point of a Minkowski sum is the sum of the support points of its par
 all kinds: a cylinder is a flat ellipsoid (its disk) plus a flat box (its axis). The ball is kept apart: distances
 are computed between the sums of the other parts, the *cores*, and shortened by the radii. Shallow contacts of
 spheres and capsules, whose cores are a point and a segment, are then separations of their cores.
+
+The parts are numbers, so that geoms of several types can be computed together: what a type lacks is zero.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.collision.convex.hull import Corners, Hull, corner_at, farthest_corner, hull_of
+from jaxsim.collision.convex.hull import Corners, Hull, corner_at, farthest_corners
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
 
-__all__ = ["KINDS", "Kind", "Solid", "corner_number", "corner_point", "radius_of", "solid_of", "support"]
+__all__ = ["KINDS", "Kind", "Solid", "corner_numbers", "corner_point", "solid_of", "support"]
 
 _Parts = tuple[int | None, int | None, int | None]
+_NONE: _Parts = (None, None, None)
 
 
 class Kind(NamedTuple):
@@ -42,16 +47,6 @@ class Kind(NamedTuple):
     faces: bool = False
     edges: bool = False
 
-    @property
-    def smooth(self) -> bool:
-        """Whether the core has curved parts."""
-        return self.round is not None
-
-    @property
-    def cornered(self) -> bool:
-        """Whether the core has parts with corners."""
-        return self.mesh or self.box is not None
-
 
 KINDS: dict[GeomType, Kind] = {
     # one prism of it
@@ -66,83 +61,138 @@ KINDS: dict[GeomType, Kind] = {
 
 
 class Solid(NamedTuple):
-    """The numbers of a geom's core in its own frame; components (npair, 1 or W).
+    """The parts of geoms in their own frames; components (npair, 1 or W), None: no geom has that part.
 
     Attributes:
-      size: sizes of the geom, m.
-      hull: the corners of a mesh or a prism; None: neither.
+      ball: radius of the ball around the core, m.
+      round: semi-axes of the ellipsoid, m.
+      curved: which geoms have such a part.
+      disk: of which it is flat, a disk about the z axis.
+      box: half sizes of the box, m.
+      hull: the corners of a mesh or a prism.
+      meshed: which geoms have such a hull; None: all.
     """
 
-    size: Vec
+    ball: Array
+    round: Vec | None = None
+    curved: Array | None = None
+    disk: Array | None = None
+    box: Vec | None = None
     hull: Hull | Corners | None = None
+    meshed: Array | None = None
+
+    @property
+    def cornered(self) -> bool:
+        """Whether there are parts with corners."""
+        return self.box is not None or self.hull is not None
 
 
-def solid_of(kind: Kind, shape: Shape) -> Solid:
-    """The core of a geom."""
-    return Solid(shape.size, hull_of(shape) if kind.mesh else None)
+def solid_of(types: Sequence[int], shape: Shape) -> Solid:
+    """The parts of geoms of some types."""
+    kinds = {t: KINDS[GeomType(t)] for t in types}
+
+    def having(some: Callable[[Kind], bool]) -> Array:
+        """Which geoms are of such a type."""
+        which = [t for t, kind in kinds.items() if some(kind)]
+        if len(which) == len(kinds):
+            return jnp.ones_like(shape.kind, bool)
+        return functools.reduce(
+            jnp.logical_or, (shape.kind == t for t in which), jnp.zeros_like(shape.kind, bool)
+        )
+
+    def part(some: Callable[[Kind], bool]) -> Array | None:
+        """The same; None: no type is such."""
+        return having(some) if any(map(some, kinds.values())) else None
+
+    def sizes(index: Callable[[Kind], int | None]) -> Array:
+        total = jnp.zeros_like(shape.size.x)
+        for k in sorted({k for k in map(index, kinds.values()) if k is not None}):
+            own = having(lambda kind, k=k: index(kind) == k)
+            total = jnp.where(own, shape.size[k], total)
+        return total
+
+    def extents(parts: Callable[[Kind], _Parts | None]) -> Vec | None:
+        if all(parts(kind) is None for kind in kinds.values()):
+            return None
+        return Vec(*(sizes(lambda kind, i=i: (parts(kind) or _NONE)[i]) for i in range(3)))
+
+    hull, meshed = None, part(lambda kind: kind.mesh)
+    if meshed is not None:
+        hull = shape.assets if isinstance(shape.assets, Corners) else Hull(shape.asset, shape.assets)
+    return Solid(
+        sizes(lambda kind: kind.ball),
+        extents(lambda kind: kind.round),
+        part(lambda kind: kind.round is not None),
+        part(lambda kind: None in (kind.round or ())),
+        extents(lambda kind: kind.box),
+        hull,
+        None if all(kind.mesh for kind in kinds.values()) else meshed,
+    )
 
 
-def radius_of(kind: Kind, size: Vec) -> Array:
-    """Radius of the ball around the core, m."""
-    return jnp.zeros_like(size.x) if kind.ball is None else size[kind.ball]
-
-
-def corner_number(kind: Kind, solid: Solid, direction: Vec) -> Array:
+def corner_numbers(asked: Sequence[tuple[Solid, Vec]]) -> list[Array]:
     """The number of the corner of a core's box or hull that is farthest in a direction (as in `corner_point`).
 
     It must be computed once, and the point from it: where corners tie, rounding errors decide, and those differ between
     two kernels that XLA makes of one expression.
+
+    Args:
+      asked: cores of one type and directions in the geoms' frames, of any length; and the next type.
     """
-    if solid.hull is not None:
-        return farthest_corner(solid.hull, direction)
-    if kind.box is None:
+    found = iter(farthest_corners([(solid.hull, v) for solid, v in asked if solid.hull is not None]))
+    numbers = []
+    for solid, direction in asked:
+        number = _box_corner(solid, direction) if solid.hull is None else next(found)
+        if solid.meshed is not None:
+            number = jnp.where(solid.meshed, number, _box_corner(solid, direction))
+        numbers.append(number)
+    return numbers
+
+
+def _box_corner(solid: Solid, direction: Vec) -> Array:
+    if solid.box is None:
         return jnp.zeros(direction.x.shape, jnp.int32)
-    bits = [(c >= 0).astype(jnp.int32) << i for i, c in enumerate(direction) if kind.box[i] is not None]
-    return sum(bits[1:], start=bits[0])
+    bits = [(c >= 0).astype(jnp.int32) << i for i, c in enumerate(direction)]
+    return bits[0] | bits[1] | bits[2]
 
 
-def support(kind: Kind, solid: Solid, direction: Vec, corner: Array) -> Vec:
+def support(solid: Solid, direction: Vec, corner: Array) -> Vec:
     """The point of a core that is farthest in a direction, in the geom's frame.
 
     Args:
-      kind: what the geom is the sum of.
-      solid: its numbers.
+      solid: the geom.
       direction: direction in the geom's frame, of any length; zero gives some point of the core.
-      corner: its number, see `corner_number`.
+      corner: its number, see `corner_numbers`.
     """
     point = Vec(*(jnp.zeros_like(direction.x) for _ in range(3)))
-    if kind.round is not None:
-        point = round_support(kind.round, solid.size, direction)
-    if kind.cornered:
-        point = point + corner_point(kind, solid, corner)
+    if solid.round is not None:
+        point = _round_support(solid.round, direction)
+    if solid.cornered:
+        point = point + corner_point(solid, corner)
     return point
 
 
-def round_support(parts: _Parts, size: Vec, direction: Vec) -> Vec:
+def _round_support(semi: Vec, direction: Vec) -> Vec:
     """Support point of the ellipsoid: with S the semi-axes, S^2 d / |S d|; 0 where |S d| vanishes."""
-    scaled = [None if k is None else size[k] * d for k, d in zip(parts, direction, strict=True)]
-    square = sum((c * c for c in scaled if c is not None), start=jnp.zeros((), direction.x.dtype))
+    scaled = semi.scaled(direction)
+    square = scaled.dot(scaled)
     some = square > 0
     inverse = jnp.where(some, 1.0 / jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
-    zero = jnp.zeros_like(inverse)
-    return Vec(
-        *(
-            zero if k is None or c is None else size[k] * c * inverse
-            for k, c in zip(parts, scaled, strict=True)
-        )
-    )
+    return semi.scaled(scaled) * inverse
 
 
-def corner_point(kind: Kind, solid: Solid, corner: Array) -> Vec:
-    """Corner of the box by number, bit i is set where coordinate i is positive; or of a hull, see `farthest_corner`."""
-    if solid.hull is not None:
-        return corner_at(solid.hull, corner)
-    assert kind.box is not None
-    size = solid.size
-    zero = jnp.zeros(corner.shape, size.x.dtype)
-    return Vec(
-        *(
-            zero if k is None else jnp.where((corner >> i) & 1 > 0, size[k], -size[k])
-            for i, k in enumerate(kind.box)
-        )
-    )
+def corner_point(solid: Solid, corner: Array) -> Vec:
+    """Corner of the box by number, bit i: coordinate i is positive; or of a hull, see `farthest_corners`."""
+    if solid.hull is None:
+        point = None
+    elif solid.meshed is None:
+        point = corner_at(solid.hull, corner)
+    else:
+        vertex = corner_at(solid.hull, jnp.where(solid.meshed, corner, 0))
+        point = vertex.where(solid.meshed, vertex * 0.0)
+    if solid.box is not None:
+        # of a mesh it is zero
+        box = Vec(*(jnp.where((corner >> i) & 1 > 0, h, -h) for i, h in enumerate(solid.box)))
+        point = box if point is None else point + box
+    assert point is not None
+    return point

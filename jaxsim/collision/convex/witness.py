@@ -14,20 +14,21 @@ A flat contact leaves the nearest points open. There they keep their places on o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.convex.curved import bend, curved_point, disk_point, height_along, is_disk
+from jaxsim.collision.convex.curved import bend, curved_point, disk_point
+from jaxsim.collision.convex.difference import Pair, farthest, smooth_rows
 from jaxsim.collision.convex.features import Features
 from jaxsim.collision.convex.settle import settled
-from jaxsim.collision.convex.solid import Kind, corner_point, radius_of, solid_of
-from jaxsim.collision.points import Shape
-from jaxsim.collision.vec import Vec
+from jaxsim.collision.convex.solid import Solid, corner_point
+from jaxsim.collision.vec import Frame, Vec
 from jaxsim.math.stage import stage
 
-__all__ = ["Witness", "shortest"]
+__all__ = ["Core", "Witness", "shortest"]
 
 _STEPS = 8
 """Newton steps from the search's normal to the exact one, for curved geoms."""
@@ -41,6 +42,20 @@ _FAR = 1e-2
 """Length of a last Newton step (rad) that shows that there is no solution near: none is taken."""
 _PARALLEL = 1e-6
 """Squared sine of the angle of edges that count as one direction."""
+
+
+class Core(NamedTuple):
+    """One geom of each pair in its place; components (npair, 1 or W).
+
+    Attributes:
+      pos: centre, m, world frame.
+      axes: axes in the world frame.
+      solid: its parts.
+    """
+
+    pos: Vec
+    axes: Frame
+    solid: Solid
 
 
 class Witness(NamedTuple):
@@ -91,100 +106,124 @@ class _Side(NamedTuple):
     flat: Array
 
 
-def shortest(kinds: tuple[Kind, Kind], shape1: Shape, shape2: Shape, features: Features) -> Witness:
-    """Distance, normal and nearest points of each pair."""
-    held1, held2 = lax.stop_gradient((shape1, shape2))
-    base = held1.axes.to_world(features.normal)
-    if kinds[0].smooth or kinds[1].smooth:
-        base = _polished(held1, held2, features, base, kinds=kinds)
-    slack = jnp.asarray(_exactly(base.x), base.x.dtype)
-    if kinds[0].smooth or kinds[1].smooth:
-        # what the overlap tells of the normal ends at the root of rounding errors, and derivatives are as exact as it
-        choice = settled(_choose(held1, held2, features, base, slack, kinds=kinds))
-        base = _kept(
-            held1, held2, base, _next(held1, held2, features, base, choice, kinds=kinds), kinds=kinds
-        )
-    choice = settled(_choose(held1, held2, features, base, slack, kinds=kinds))
-    return _evaluate(shape1, shape2, features, base, choice, kinds=kinds)
+def shortest(pairs: Sequence[Pair], core1: Core, core2: Core, features: Features) -> Witness:
+    """Distance, normal and nearest points of each pair.
+
+    Args:
+      pairs: the cores as they were searched, kind by kind.
+      core1: geoms 1, all together.
+      core2: geoms 2.
+      features: what touches.
+    """
+    held1, held2 = lax.stop_gradient((core1, core2))
+    base, height = held1.axes.to_world(features.normal), None
+    smooth = smooth_rows(pairs)
+    if smooth is not None:
+        base, height = _polished(pairs, held1, held2, features, base, smooth)
+    choice = settled(_choose(held1, held2, features, base, jnp.asarray(_exactly(base.x), base.x.dtype)))
+    return _evaluate(pairs, core1, core2, features, base, height, choice, smooth)
 
 
 @stage
-def _polished(shape1: Shape, shape2: Shape, f: Features, normal: Vec, *, kinds: tuple[Kind, Kind]) -> Vec:
-    """The exact normal: Newton's method from the search's, with steps that shorten the overlap or widen the distance.
+def _polished(
+    pairs: Sequence[Pair], core1: Core, core2: Core, f: Features, normal: Vec, smooth: Array
+) -> tuple[Vec, Array]:
+    """The exact normal of curved geoms, and the overlap along it, m.
 
-    The axes of disks, where the equations have no derivative, are tried as they are.
+    Newton's method from the search's normal, with steps that shorten the overlap or widen the distance. The axes of
+    disks, where the equations have no derivative, are tried as they are. The last step is taken with the edges that are
+    exactly across: what the overlap tells of the normal ends at the root of rounding errors, and derivatives are as
+    exact as the normal.
     """
+    axes, allowed = [], [normal.x < jnp.inf]
+    for core in (core1, core2):
+        if core.solid.disk is not None:
+            turn = jnp.where(core.axes.z.dot(normal) > 0, 1.0, -1.0).astype(normal.x.dtype)
+            axes.append(core.axes.z * turn)
+            allowed.append(core.solid.disk)
+    tried = Vec(*(jnp.stack(jnp.broadcast_arrays(*c)) for c in zip(normal, *axes, strict=True)))
+    allowed = jnp.stack(jnp.broadcast_arrays(*allowed))
+
+    def attempt(count: Array, state: tuple[Vec, Array]) -> tuple[Vec, Array]:
+        n, value = state
+        new = Vec(*(c[count] for c in tried))
+        height = _height(pairs, core1, new)
+        # of equal ones the axis, so that it is found exactly
+        slack = jnp.where(value < jnp.inf, 8 * jnp.finfo(value.dtype).eps * jnp.abs(value), 0.0)
+        better = allowed[count] & (height <= value + slack)
+        return new.where(better, n), jnp.where(better, height, value)
 
     def step(count: Array, state: tuple[Vec, Array, Array]) -> tuple[Vec, Array, Array]:
+        """From normals, overlaps and shares of steps (npair, W) to the next; one that is no better is shortened."""
         n, value, share = state
-        slack = jnp.where(count % 2 == 0, _NEARLY, _exactly(value)).astype(value.dtype)
-        choice = settled(_choose(shape1, shape2, f, n, slack, kinds=kinds))
-        full = _next(shape1, shape2, f, n, choice, kinds=kinds)
-        new = _unit(n + (full - n) * share)
-        height = _height(shape1, shape2, new, kinds=kinds)
-        better = height <= value
+        last = count == _STEPS
+        slack = jnp.where((count % 2 == 0) & ~last, _NEARLY, _exactly(value)).astype(value.dtype)
+        choice = settled(_choose(core1, core2, f, n, slack))
+        full = _next(core1, core2, f, n, choice)
+        new = full.where(last, _unit(n + (full - n) * share))
+        height = _height(pairs, core1, new)
+        better = jnp.where(last, _kept(core1, core2, n, value, new, height), height <= value)
+        better = better & smooth
         return new.where(better, n), jnp.where(better, height, value), jnp.where(better, 1.0, 0.3 * share)
 
-    value = _height(shape1, shape2, normal, kinds=kinds)
-    for kind, axis in zip(kinds, (shape1.axes.z, shape2.axes.z), strict=True):
-        if is_disk(kind):
-            axis = axis * jnp.where(axis.dot(normal) > 0, 1.0, -1.0).astype(value.dtype)
-            height = _height(shape1, shape2, axis, kinds=kinds)
-            # of equal ones the axis, so that it is found exactly
-            better = height <= value + 8 * jnp.finfo(value.dtype).eps * jnp.abs(value)
-            normal, value = axis.where(better, normal), jnp.where(better, height, value)
-    return lax.fori_loop(0, _STEPS, step, (normal, value, jnp.ones_like(value)))[0]
+    first = (normal, jnp.full_like(normal.x, jnp.inf))
+    normal, value = lax.fori_loop(0, len(tried.x), attempt, first)
+    return lax.fori_loop(0, _STEPS + 1, step, (normal, value, jnp.ones_like(value)))[:2]
 
 
-@stage
-def _height(shape1: Shape, shape2: Shape, n: Vec, *, kinds: tuple[Kind, Kind]) -> Array:
+def _height(pairs: Sequence[Pair], core1: Core, n: Vec) -> Array:
     """The support function of the difference: the overlap along a direction, m."""
-    reach = height_along(kinds[0], shape1, n) + height_along(kinds[1], shape2, -n)
-    return reach - (shape2.pos - shape1.pos).dot(n)
+    direction = core1.axes.to_local(n)
+    return farthest(pairs, direction).point.dot(direction)
 
 
-@stage
-def _kept(shape1: Shape, shape2: Shape, old: Vec, new: Vec, *, kinds: tuple[Kind, Kind]) -> Vec:
-    """A normal after a short step, or the old one where the step was long or made the overlap larger.
+def _kept(core1: Core, core2: Core, old: Vec, before: Array, new: Vec, after: Array) -> Array:
+    """Whether a step from one normal to another is short and does not make the overlap larger.
 
     It does where not all corners of a face that touches were found.
     """
-    height = _height(shape1, shape2, old, kinds=kinds)
-    slack = 64 * jnp.finfo(height.dtype).eps * (jnp.abs(height) + shape1.size.x + shape2.size.x)
+    size = sum((jnp.abs(c) for c in core2.pos - core1.pos), start=jnp.abs(before))
     step = new - old
-    better = _height(shape1, shape2, new, kinds=kinds) <= height + slack
-    return new.where(better & (step.dot(step) < _FAR * _FAR), old)
+    return (after <= before + 64 * jnp.finfo(after.dtype).eps * size) & (step.dot(step) < _FAR * _FAR)
 
 
 @stage
-def _next(
-    shape1: Shape, shape2: Shape, f: Features, n: Vec, choice: _Choice, *, kinds: tuple[Kind, Kind]
-) -> Vec:
-    return _newton(kinds, shape1, shape2, *_sides(kinds, shape1, shape2, f, n, choice), n, choice, 1.0)
+def _next(core1: Core, core2: Core, f: Features, n: Vec, choice: _Choice) -> Vec:
+    return _newton(core1, core2, *_sides(core1, core2, f, n, choice), n, choice, 1.0)
 
 
 @stage
 def _evaluate(
-    shape1: Shape, shape2: Shape, f: Features, base: Vec, choice: _Choice, *, kinds: tuple[Kind, Kind]
+    pairs: Sequence[Pair],
+    core1: Core,
+    core2: Core,
+    f: Features,
+    base: Vec,
+    before: Array | None,
+    choice: _Choice,
+    smooth: Array | None,
 ) -> Witness:
-    """The last Newton step and what follows from its normal; the part that is differentiated."""
-    side1, side2 = _centred(
-        kinds, shape1, shape2, *_sides(kinds, shape1, shape2, f, base, choice), base, choice
-    )
-    normal = _newton(kinds, shape1, shape2, side1, side2, base, choice, _FAR)
-    if kinds[0].smooth or kinds[1].smooth:
-        held1, held2, held = lax.stop_gradient((shape1, shape2, normal))
+    """The last Newton step and what follows from its normal; the part that is differentiated.
+
+    `before` is the overlap along the normal `base` where there may be curved geoms, `smooth` which pairs have some.
+    """
+    side1, side2 = _centred(core1, core2, *_sides(core1, core2, f, base, choice), base, choice)
+    normal, bound = _newton(core1, core2, side1, side2, base, choice, _FAR), None
+    if before is not None and smooth is not None:
+        held1, held2, held = lax.stop_gradient((core1, core2, normal))
+        after = _height(pairs, held1, held)
+        kept = _kept(held1, held2, base, before, held, after) | ~smooth
         # where the step is not taken, its derivative is
-        normal = normal + (_kept(held1, held2, base, held, kinds=kinds) - held)
-    first, second = _points(kinds, shape1, shape2, side1, side2, normal)
+        normal = normal + (held.where(kept, base) - held)
+        bound = jnp.where(kept, after, before)
+    first, second = _points(core1, core2, side1, side2, normal)
     gap = first - second
     height = gap.dot(normal)
-    if kinds[0].smooth or kinds[1].smooth:
+    if bound is not None and smooth is not None:
         # to rounding the same, and the bound that holds whatever the features are worth
-        bound = _height(*lax.stop_gradient((shape1, shape2, normal)), kinds=kinds)
-        height = height + lax.stop_gradient(bound - height)
+        height = height + lax.stop_gradient(jnp.where(smooth, bound - height, 0.0))
     move1, move2 = _slides(side1, side2, choice, base, gap - normal * gap.dot(normal))
-    radius1, radius2 = radius_of(kinds[0], shape1.size), radius_of(kinds[1], shape2.size)
+    radius1, radius2 = core1.solid.ball, core2.solid.ball
     return Witness(
         -height - radius1 - radius2,
         normal,
@@ -197,26 +236,22 @@ def _evaluate(
 
 
 @stage
-def _choose(
-    shape1: Shape, shape2: Shape, f: Features, base: Vec, slack: Array, *, kinds: tuple[Kind, Kind]
-) -> _Choice:
+def _choose(core1: Core, core2: Core, f: Features, base: Vec, slack: Array) -> _Choice:
     """The flat disks, the longest edge across the normal up to a sine of `slack`, and the one most across both."""
-    flat1, flat2 = settled(_flats(shape1, shape2, base, kinds=kinds))
-    edges = [
-        *_edges(kinds[0], shape1, f.code1, flat1),
-        *_edges(kinds[1], shape2, f.code2, flat2),
-    ]
+    flat1, flat2 = settled(_flats(core1, core2, base))
+    edges = [*_edges(core1, f.code1, flat1), *_edges(core2, f.code2, flat2)]
     one = settled(_longest(edges, base, slack))
     return _Choice(flat1, flat2, one, _most_across(edges, one, base, slack))
 
 
 @stage
-def _flats(shape1: Shape, shape2: Shape, normal: Vec, *, kinds: tuple[Kind, Kind]) -> tuple[Array, Array]:
+def _flats(core1: Core, core2: Core, normal: Vec) -> tuple[Array, Array]:
     flats = []
     tiny = 1e-6 if normal.x.dtype == jnp.float64 else 1e-4
-    for kind, shape in zip(kinds, (shape1, shape2), strict=True):
-        tilt = normal.cross(shape.axes.z)
-        flats.append(tilt.dot(tilt) < (tiny * tiny if is_disk(kind) else 0.0))
+    for core in (core1, core2):
+        tilt = normal.cross(core.axes.z)
+        flat = tilt.dot(tilt) < tiny * tiny
+        flats.append(flat & (False if core.solid.disk is None else core.solid.disk))
     return flats[0], flats[1]
 
 
@@ -270,56 +305,51 @@ def _pick(edges: list[Vec], number: Array) -> Vec:
 # --- the equations
 
 
-def _edges(kind: Kind, shape: Shape, codes: Array, flat: Array) -> tuple[Vec, Vec]:
+def _edges(core: Core, codes: Array, flat: Array) -> tuple[Vec, Vec]:
     """Two edges of the face that touches, 0: none; of a disk two radii."""
-    zero = jnp.zeros_like(shape.pos.x)
+    zero = jnp.zeros_like(core.pos.x)
     none = Vec(zero, zero, zero)
     edges = (none, none)
-    if kind.cornered:
-        solid = solid_of(kind, shape)
-        corners = [shape.axes.to_world(corner_point(kind, solid, codes[n])) for n in range(3)]
+    solid = core.solid
+    if solid.cornered:
+        corners = [core.axes.to_world(corner_point(solid, codes[n])) for n in range(3)]
         edges = (corners[1] - corners[0], corners[2] - corners[0])
-    if is_disk(kind):
-        radii = (shape.axes.x * shape.size.x, shape.axes.y * shape.size.x)
+    if solid.disk is not None and solid.round is not None:
+        radii = (core.axes.x * solid.round.x, core.axes.y * solid.round.x)
         edges = (radii[0].where(flat, edges[0]), radii[1].where(flat, edges[1]))
     return edges
 
 
-def _sides(
-    kinds: tuple[Kind, Kind], shape1: Shape, shape2: Shape, f: Features, base: Vec, choice: _Choice
-) -> tuple[_Side, _Side]:
+def _sides(core1: Core, core2: Core, f: Features, base: Vec, choice: _Choice) -> tuple[_Side, _Side]:
     """Both cores as they touch along a direction; the points of flat disks are those nearest to the other geom."""
-    centre1 = _centre(kinds[0], shape1, f.code1, f.weights)
-    centre2 = _centre(kinds[1], shape2, f.code2, f.weights) + (shape2.pos - shape1.pos)
+    centre1 = _centre(core1, f.code1, f.weights)
+    centre2 = _centre(core2, f.code2, f.weights) + (core2.pos - core1.pos)
     none = centre1 * 0.0
     fixed1 = fixed2 = none
-    if is_disk(kinds[0]) or is_disk(kinds[1]):
+    if core1.solid.disk is not None or core2.solid.disk is not None:
         gap = centre1 - centre2
-        gap = gap + curved_point(kinds[0], shape1, base, choice.flat1, none)
-        gap = (gap - curved_point(kinds[1], shape2, -base, choice.flat2, none)).stop()
-        fixed1 = disk_point(kinds[0], shape1, -gap)
-        fixed2 = disk_point(kinds[1], shape2, (gap + fixed1.where(choice.flat1, none)).stop())
+        gap = gap + curved_point(core1.solid, core1.axes, base, choice.flat1, none)
+        gap = (gap - curved_point(core2.solid, core2.axes, -base, choice.flat2, none)).stop()
+        fixed1 = disk_point(core1.solid, core1.axes, -gap)
+        fixed2 = disk_point(core2.solid, core2.axes, (gap + fixed1.where(choice.flat1, none)).stop())
     return (
-        _Side(centre1, _edges(kinds[0], shape1, f.code1, choice.flat1), fixed1, choice.flat1),
-        _Side(centre2, _edges(kinds[1], shape2, f.code2, choice.flat2), fixed2, choice.flat2),
+        _Side(centre1, _edges(core1, f.code1, choice.flat1), fixed1, choice.flat1),
+        _Side(centre2, _edges(core2, f.code2, choice.flat2), fixed2, choice.flat2),
     )
 
 
-def _centre(kind: Kind, shape: Shape, codes: Array, weights: Array) -> Vec:
+def _centre(core: Core, codes: Array, weights: Array) -> Vec:
     """The corners' shares, relative to the geom's centre."""
-    if not kind.cornered:
-        return Vec(*(jnp.zeros_like(c) for c in shape.pos))
-    solid = solid_of(kind, shape)
-    parts = [shape.axes.to_world(corner_point(kind, solid, codes[n])) * weights[n] for n in range(3)]
+    if not core.solid.cornered:
+        return core.pos * 0.0
+    parts = [core.axes.to_world(corner_point(core.solid, codes[n])) * weights[n] for n in range(3)]
     return parts[0] + parts[1] + parts[2]
 
 
-def _points(
-    kinds: tuple[Kind, Kind], shape1: Shape, shape2: Shape, side1: _Side, side2: _Side, n: Vec
-) -> tuple[Vec, Vec]:
+def _points(core1: Core, core2: Core, side1: _Side, side2: _Side, n: Vec) -> tuple[Vec, Vec]:
     """The points of both cores that are farthest along a unit vector, and against it."""
-    first = side1.centre + curved_point(kinds[0], shape1, n, side1.flat, side1.fixed)
-    second = side2.centre + curved_point(kinds[1], shape2, -n, side2.flat, side2.fixed)
+    first = side1.centre + curved_point(core1.solid, core1.axes, n, side1.flat, side1.fixed)
+    second = side2.centre + curved_point(core2.solid, core2.axes, -n, side2.flat, side2.fixed)
     return first, second
 
 
@@ -338,9 +368,8 @@ def _frame(edges: list[Vec], choice: _Choice, base: Vec) -> tuple[Vec, Vec]:
 
 
 def _newton(
-    kinds: tuple[Kind, Kind],
-    shape1: Shape,
-    shape2: Shape,
+    core1: Core,
+    core2: Core,
     side1: _Side,
     side2: _Side,
     base: Vec,
@@ -348,7 +377,7 @@ def _newton(
     longest: float,
 ) -> Vec:
     """The normal after one Newton step from the unit vector `base`, if that is not longer than `longest`."""
-    first, second = _points(kinds, shape1, shape2, side1, side2, base)
+    first, second = _points(core1, core2, side1, side2, base)
     gap = first - second
     edges = [*side1.edges, *side2.edges]
     t, u = _frame(edges, choice, base)
@@ -357,9 +386,8 @@ def _newton(
     for number, axis in ((choice.one, t), (choice.two, u)):
         edge = _pick(edges, number)
         held, some = edge.stop(), number >= 0
-        bent = bend(kinds[0], shape1, base, axis, side1.flat) + bend(
-            kinds[1], shape2, -base, axis, side2.flat
-        )
+        bent = bend(core1.solid, core1.axes, base, axis, side1.flat)
+        bent = bent + bend(core2.solid, core2.axes, -base, axis, side2.flat)
         bent = bent - axis * height
         row = (
             jnp.where(some, held.dot(t), bent.dot(t)),
@@ -382,16 +410,15 @@ def _unit(v: Vec) -> Vec:
 
 
 def _centred(
-    kinds: tuple[Kind, Kind],
-    shape1: Shape,
-    shape2: Shape,
+    core1: Core,
+    core2: Core,
     side1: _Side,
     side2: _Side,
     base: Vec,
     choice: _Choice,
 ) -> tuple[_Side, _Side]:
     """Both cores with exact shares of the corners: the search's are so to its tolerance, and turn with the geom."""
-    first, second = _points(kinds, shape1, shape2, side1, side2, base)
+    first, second = _points(core1, core2, side1, side2, base)
     gap = first - second
     shares = lax.stop_gradient(_shares(side1, side2, choice, base, gap - base * gap.dot(base)))
     move1, move2 = _moves(side1, side2, choice, shares)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from jax import Array
-
 from jaxsim.collision.convex import collide_convex
 from jaxsim.collision.convex.hull import hulls_of
 from jaxsim.collision.convex.solid import KINDS
-from jaxsim.collision.points import Points, Search, Shape
 from jaxsim.enums import GeomType
 from jaxsim.structure.colliders import collider
 
@@ -30,13 +25,6 @@ PAIRS = (
 )
 
 
-def _between(first: GeomType, second: GeomType, points: int) -> Callable[..., Points]:
-    def collide(a: Shape, b: Shape, reach: Array, search: Search, *, multi: bool) -> Points:
-        return collide_convex((first, second), a, b, reach, search, points if multi else 1)
-
-    return collide
-
-
 def _most_points(first: GeomType, second: GeomType) -> int:
     """Of two faces four, of a face and an edge two, else one."""
     kinds = KINDS[first], KINDS[second]
@@ -47,7 +35,4 @@ def _most_points(first: GeomType, second: GeomType) -> int:
 
 for _pair in PAIRS:
     _assets = hulls_of if GeomType.MESH in _pair else None
-    _points = _most_points(*_pair)
-    collider(*_pair, points=_points, exhaustive=64, iterative=True, general=True, assets=_assets)(
-        _between(*_pair, _points)
-    )
+    collider(*_pair, points=_most_points(*_pair), exhaustive=64, general=True, assets=_assets)(collide_convex)

@@ -24,8 +24,8 @@ from jaxsim.collision.ball_prism import ball_prism
 from jaxsim.collision.convex import collide_convex
 from jaxsim.collision.convex.curved import height_along
 from jaxsim.collision.convex.hull import Corners, Tables, hulls_of
-from jaxsim.collision.convex.solid import KINDS, radius_of
-from jaxsim.collision.points import Points, Search, Shape
+from jaxsim.collision.convex.solid import KINDS, solid_of
+from jaxsim.collision.points import Points, Portion, Search, Shape
 from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.enums import GeomType
@@ -109,10 +109,9 @@ def _against(kind: GeomType) -> Callable[..., Points]:
     """The collider of height fields and geoms of a type."""
 
     def collide(
-        field: Shape, geom: Shape, reach: Array, search: Search, *, window: tuple[int, int], multi: bool
+        field: Shape, geom: Shape, reach: Array, search: Search, *, window: tuple[int, int]
     ) -> Points:
         """As other iterative colliders; `window` has columns and rows of cells."""
-        del multi
         geom = geom._replace(assets=field.assets.hulls)
         grid = _grid(field)
         held_grid, held_field, held_geom, limit = lax.stop_gradient((grid, field, geom, reach))
@@ -156,22 +155,26 @@ def _collided(
         return jax.tree.map(lambda a: take(a, rows), x)
 
     shape = _prism_shape(many(field.pos), many(field.axes), grid, prisms)
-    other = Shape(many(geom.pos), many(geom.axes), many(geom.size), many(geom.asset), geom.assets)
+    other = geom.each(many)
     asked = search._replace(active=active.reshape(npair * count, -1))
-    found = collide_convex((GeomType.HFIELD, kind), shape, other, many(reach), asked)
+    portion = Portion(((GeomType.HFIELD,), (kind,)), len(rows), 1)
+    (found,) = collide_convex([portion], shape, other, many(reach), asked)
     return jax.tree.map(lambda a: a.reshape(npair, count, -1), found)
 
 
 def _balls(field: Shape, geom: Shape, grid: _Grid, prisms: _Prism) -> Points:
     """Every prism against the sphere of its pair."""
     centre = field.axes.to_local(geom.pos - field.pos)
-    lifted = Vec(*(x[:, None] for x in centre))
     found = ball_prism(
-        (prisms.first, prisms.last, prisms.third), -grid.size[3][:, None], lifted, geom.size.x[:, None]
+        (prisms.first, prisms.last, prisms.third),
+        -grid.size[3][:, None],
+        centre.lifted(),
+        geom.size.x[:, None],
     )
     axes = jax.tree.map(lambda x: x[:, None], field.axes)
-    origin = Vec(*(x[:, None] for x in field.pos))
-    return found._replace(pos=origin + axes.to_world(found.pos), normal=axes.to_world(found.normal))
+    return found._replace(
+        pos=field.pos.lifted() + axes.to_world(found.pos), normal=axes.to_world(found.normal)
+    )
 
 
 @stage
@@ -191,8 +194,8 @@ def _prism_shape(pos: Vec, axes: Frame, grid: _Grid, prisms: _Prism) -> Shape:
         )
     )
     size = flat[1] * 0.0
-    asset = jnp.zeros((len(size.x), 1), jnp.int32)
-    return Shape(pos + axes.to_world(flat[0]), axes, size, asset, Corners(points))
+    kind = jnp.full((len(size.x), 1), int(GeomType.HFIELD), jnp.int32)
+    return Shape(pos + axes.to_world(flat[0]), axes, size, kind * 0, kind, Corners(points))
 
 
 @stage
@@ -214,11 +217,8 @@ def _extents(field: Shape, geom: Shape, *, kind: GeomType) -> tuple[Vec, Vec]:
     faces = [axis * sign for sign in (-1.0, 1.0) for axis in field.axes]
     wide = (Vec(*(jnp.broadcast_to(c, (len(c), width)) for c in face)) for face in faces)
     direction = Vec(*(jnp.concatenate(parts) for parts in zip(*wide, strict=True)))
-    pos, axes, size, asset = jax.tree.map(
-        lambda x: jnp.concatenate([x] * 6), (geom.pos, geom.axes, geom.size, geom.asset)
-    )
-    six = Shape(pos, axes, size, asset, geom.assets)
-    reach = height_along(KINDS[kind], six, direction) + radius_of(KINDS[kind], six.size)
+    six = geom.each(lambda x: jnp.concatenate([x] * 6))
+    reach = height_along(solid_of([kind], six), six.axes, direction)
     low_x, low_y, low_z, high_x, high_y, high_z = jnp.split(reach, 6)
     return offset - Vec(low_x, low_y, low_z), offset + Vec(high_x, high_y, high_z)
 
@@ -261,19 +261,17 @@ def _apart(field: Shape, geom: Shape, prisms: _Prism, reach: Array, below: Array
     """
     npair, count, _ = prisms.first.x.shape
     rows = np.repeat(np.arange(npair), count)
-    pos, axes, size, asset, turn = jax.tree.map(
-        lambda x: take(x, rows), (geom.pos, geom.axes, geom.size, geom.asset, field.axes)
-    )
-    many = Shape(pos, axes, size, asset, geom.assets)
+    many = geom.each(lambda x: take(x, rows))
+    turn = jax.tree.map(lambda x: take(x, rows), field.axes)
     centre = (prisms.first + prisms.last + prisms.third) * (1 / 3)
     offset = field.axes.to_local(geom.pos - field.pos)
-    line = Vec(*(x[:, None] for x in offset)) - centre
+    line = offset.lifted() - centre
     square = line.dot(line)
     some = (square > 0) & (line.z > 0)
     toward = line * jnp.where(some, 1.0 / jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
     tops = [(corner - centre).dot(toward) for corner in prisms]
     flat = Vec(*(x.reshape(npair * count, -1) for x in toward))
-    own = height_along(KINDS[kind], many, -turn.to_world(flat)) + radius_of(KINDS[kind], size)
+    own = height_along(solid_of([kind], many), many.axes, -turn.to_world(flat))
     gap = (
         line.dot(toward) - jnp.maximum(jnp.maximum(tops[0], tops[1]), tops[2]) - own.reshape(npair, count, -1)
     )

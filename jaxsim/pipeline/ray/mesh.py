@@ -165,8 +165,8 @@ def _crossings(triangle: Array, p: Vec, v: Vec, ahead: Array) -> Array:
     The ray passes inside if it has all edges on one side, which the volumes of the ray and each edge tell. An edge of
     two triangles has the same volume in both up to its sign, so that no ray slips between them.
     """
-    at = Vec(*(x[:, None] for x in p))
-    along = Vec(*(x[:, None] for x in v))
+    at = p.lifted()
+    along = v.lifted()
     a, b, c = (Vec.split(triangle[:, :, corner]) - at for corner in range(3))
     volumes = [along.dot(x.cross(y)) for x, y in ((a, b), (b, c), (c, a))]
     inside = ((volumes[0] >= 0) & (volumes[1] >= 0) & (volumes[2] >= 0)) | (
