@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsim.math.gather import rows_by_world
+from jaxsim.math.gather import gathered, rows_by_world
 
 
 @pytest.mark.parametrize(("table_width", "rows_width"), [(1, 1), (1, 3), (3, 1), (3, 3)])
@@ -18,3 +18,18 @@ def test_rows_by_world(table_width: int, rows_width: int) -> None:
     table, rows = np.broadcast_to(table, (5, 2, width)), np.broadcast_to(rows, (4, width))
     for w in range(width):
         np.testing.assert_array_equal(found[..., w], table[rows[:, w], :, w])
+
+
+def test_rows_of_a_tree_by_world() -> None:
+    """Arrays of two types, with and without leading axes, shared by the worlds or not."""
+    rng = np.random.default_rng(3)
+    rows = jnp.asarray(rng.integers(0, 5, size=(3, 4)))
+    tree = {
+        "shared": jnp.asarray(rng.normal(size=(5, 1))),
+        "led": jnp.asarray(rng.normal(size=(2, 5, 4))),
+        "number": jnp.arange(20).reshape(5, 4),
+    }
+    found = gathered(tree, rows)
+    for name, x in tree.items():
+        wide = np.broadcast_to(x, (*x.shape[:-1], 4))
+        np.testing.assert_array_equal(found[name], wide[..., np.asarray(rows), np.arange(4)])
