@@ -59,8 +59,9 @@ def distances(model: Model, data: Data, geom1: np.ndarray, geom2: np.ndarray, li
     types.sort(axis=1)
     kinds, number = np.unique(types, axis=0, return_inverse=True)
     runs = [((int(a), int(b)), np.flatnonzero(number == k)) for k, (a, b) in enumerate(kinds)]
+    searched = [run for run in runs if _is_searched(run[0])]
     groups = [[run] for run in runs if not _is_searched(run[0])]
-    groups += [[run for run in runs if _is_searched(run[0])]] * any(_is_searched(run[0]) for run in runs)
+    groups += [searched] if searched else []
 
     geoms = tabulate(model, data, jnp.zeros((len(model.geom_type), 1), data.qpos.dtype))
     hulls = hulls_of(model) if (types == GeomType.MESH).any() else None

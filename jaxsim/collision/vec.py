@@ -96,6 +96,10 @@ class Frame(NamedTuple):
         """Rotates world components into the local frame."""
         return Vec(self.x.dot(v), self.y.dot(v), self.z.dot(v))
 
+    def lifted(self) -> Frame:
+        """Components (n, W) as (n, 1, W): one frame for all that belongs to its row."""
+        return Frame(*(axis.lifted() for axis in self))
+
     def pick(self, index: Array) -> Vec:
         """Axis number `index`, an integer array."""
         return Vec(*(Vec(a, b, c).pick(index) for a, b, c in zip(self.x, self.y, self.z, strict=True)))

@@ -44,7 +44,7 @@ def collide_convex(
       search: which pairs are asked, and options of the searches.
     """
     pairs = pairs_of(portions, shape1, shape2)
-    found = _searched(pairs, portions, shape1, shape2, reach, search)
+    found = _searched(pairs, shape1, shape2, _cores_reach(portions, shape1, shape2, reach), search)
     return _touching(portions, pairs, found, shape1, shape2, reach, search)
 
 
@@ -59,9 +59,9 @@ def collide_nearest(
       their points, dropped where more pairs were in reach; and which of the pairs they are, (slots, W).
     """
     pairs = pairs_of(portions, shape1, shape2)
-    found = _searched(pairs, portions, shape1, shape2, reach, search)
-    beyond = jnp.sqrt(found.square) - _cores_reach(portions, shape1, shape2, reach)
-    key = jnp.where(found.meet, -_DEEP, jnp.minimum(beyond, 0.0))
+    cores = _cores_reach(portions, shape1, shape2, reach)
+    found = _searched(pairs, shape1, shape2, cores, search)
+    key = jnp.where(found.meet, -_DEEP, jnp.minimum(jnp.sqrt(found.square) - cores, 0.0))
     rows, filled, dropped = pick_least(jnp.where(found.far, 1.0, key), slots=slots)
     own = (shape1._replace(assets=None), shape2._replace(assets=None), found, reach)
     one, other, found, reach = gathered(own, rows)
@@ -70,22 +70,18 @@ def collide_nearest(
     types = (tuple(_types(portions, 0)), tuple(_types(portions, 1)))
     few = Portion(types, slots, max(p.points for p in portions))
     pairs = pairs_of([few], one, other)
-    asked = search._replace(active=filled)
     found = found._replace(far=found.far | ~filled, meet=found.meet & filled)
-    (points,) = _touching([few], pairs, found, one, other, reach, asked)
+    (points,) = _touching([few], pairs, found, one, other, reach, search)
     return points._replace(dropped=dropped[None]), rows
 
 
-def _searched(
-    pairs: list[Pair], portions: Sequence[Portion], shape1: Shape, shape2: Shape, reach: Array, search: Search
-) -> Nearest:
-    """The distances of the cores; of pairs that are not asked they are far."""
+def _searched(pairs: list[Pair], shape1: Shape, shape2: Shape, reach: Array, search: Search) -> Nearest:
+    """The distances of the cores up to a reach (m); of pairs that are not asked they are far."""
     # what differs between worlds makes all of it as wide as the worlds are many
     parts = (*shape1.pos, *shape2.pos, *shape1.axes.x, *shape2.axes.x, *shape1.size, *shape2.size, reach)
     width = max(x.shape[-1] for x in (*parts, search.active))
-    cores = widen(_cores_reach(portions, shape1, shape2, reach), width)
     asked = search._replace(active=widen(search.active, width))
-    found = nearest(pairs, *lax.stop_gradient((cores, asked)))
+    found = nearest(pairs, *lax.stop_gradient((widen(reach, width), asked)))
     return found._replace(far=found.far | ~asked.active)
 
 
@@ -98,7 +94,7 @@ def _cores_reach(portions: Sequence[Portion], shape1: Shape, shape2: Shape, reac
 def _touching(
     portions: Sequence[Portion],
     pairs: list[Pair],
-    nearest: Nearest,
+    ended: Nearest,
     shape1: Shape,
     shape2: Shape,
     reach: Array,
@@ -109,7 +105,7 @@ def _touching(
         Core(shape.pos, shape.axes, solid_of(_types(portions, k), shape))
         for k, shape in enumerate((shape1, shape2))
     )
-    features = find_features(pairs, nearest, lax.stop_gradient(search))
+    features = find_features(pairs, ended, lax.stop_gradient(search))
     found = shortest(pairs, core1, core2, features)
 
     middle = (found.first + found.second) * 0.5

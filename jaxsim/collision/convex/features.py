@@ -45,7 +45,7 @@ def find_features(pairs: Sequence[Pair], found: Nearest, search: Search) -> Feat
     Args:
       pairs: the cores, kind by kind; below npair are all of them.
       found: where the search of the distance ended.
-      search: which pairs are asked at all (npair, W), and options.
+      search: options.
     """
     some = found.square > 0
     inverse = jnp.where(some, -1.0 / jnp.sqrt(jnp.where(some, found.square, 1.0)), 0.0)

@@ -124,7 +124,7 @@ def _of_cylinder(shape: Shape, local: Vec) -> Outline:
     ends = [shape.axes.to_world(Vec(rim.x, rim.y, half * s)) for s in (1.0, -1.0)]
     angle = 2 * np.pi / _CAP * np.arange(_CAP)[:, None]
     cosine, sine = (jnp.asarray(x, half.dtype) for x in (np.cos(angle), np.sin(angle)))
-    axes = Frame(*(axis.lifted() for axis in shape.axes))
+    axes = shape.axes.lifted()
     around = axes.x * (radius[:, None] * cosine) + axes.y * (radius[:, None] * sign[:, None] * sine)
     return Outline(_joined(ends), around + axes.z * (half * sign)[:, None], shape.axes.z * sign)
 
@@ -157,7 +157,7 @@ def _of_mesh(shape: Shape, corner: Array, polygon: Array, other: Array) -> Outli
     tables: Tables = shape.assets
     rows = rows_by_world(jnp.asarray(tables.hulls.polygon)[..., None], polygon)
     ends = jnp.stack([corner, other], axis=1)
-    axes = Frame(*(axis.lifted() for axis in shape.axes))
+    axes = shape.axes.lifted()
     edge, face = (axes.to_world(Vec.split(rows_by_world(tables.vert, r))) for r in (ends, rows))
     normal = Vec.split(rows_by_world(tables.normal, polygon))
     normal = normal * (1.0 / jnp.sqrt(normal.dot(normal)))

@@ -140,7 +140,7 @@ def _tetrahedron(pairs: Sequence[Pair], found: Nearest) -> tuple[Vertex, Array, 
         return pick(given, beyond, vertices), whole, new
 
     first = jax.tree.map(lambda x: x[0], order)
-    vertices, _, _ = lax.fori_loop(0, 6, look, (order, found.meet | True, first))
+    vertices, _, _ = lax.fori_loop(0, 6, look, (order, jnp.ones_like(found.meet), first))
     return vertices, *_faces(vertices.point)
 
 
@@ -372,10 +372,6 @@ def _look_up(table: Array, row: Array, blank: float) -> Array:
     for n in range(table.shape[0]):
         result = jnp.where(row == n, table[n], result)
     return result
-
-
-def _all(x: Array) -> Array:
-    return x[0] & x[1] & x[2]
 
 
 def _most(x: Array) -> Array:

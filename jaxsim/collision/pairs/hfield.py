@@ -171,7 +171,7 @@ def _balls(field: Shape, geom: Shape, grid: _Grid, prisms: _Prism) -> Points:
         centre.lifted(),
         geom.size.x[:, None],
     )
-    axes = jax.tree.map(lambda x: x[:, None], field.axes)
+    axes = field.axes.lifted()
     return found._replace(
         pos=field.pos.lifted() + axes.to_world(found.pos), normal=axes.to_world(found.normal)
     )
