@@ -13,6 +13,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import jaxsim
+from jaxsim.collision.convex import patch
+from jaxsim.collision.vec import Vec
 from jaxsim.interop.mujoco import put_model
 from tests.collision import oracle
 from tests.collision.test_convex import reach
@@ -77,6 +79,17 @@ def _area(points: np.ndarray, normal: np.ndarray) -> float:
         else [points]
     )
     return max(abs(np.sum(np.cross(q, np.roll(q, -1, axis=0)), axis=0) @ normal) / 2 for q in quads)
+
+
+def test_roundings_do_not_swap_the_ends_of_an_edge() -> None:
+    """Its area is that of roundings; a slot whose point jumps from end to end has no derivative."""
+    rng = np.random.default_rng(0)
+    middle, half, normal, toward = rng.normal(size=(4, 3, 1, 1))
+    ends = middle + half * np.array([[-1.0], [0.2], [1.0]]) + 1e-15 * rng.normal(size=(3, 3, 100))
+    point, normal, toward = (Vec(*jnp.asarray(x)) for x in (ends[:, None], normal, toward[:, None]))
+    number = np.asarray(patch._first(point, jnp.ones((1, 3, 100), bool), normal, toward))
+    assert (number == number[0, 0]).all()
+    assert number[0, 0] != 1
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)

@@ -32,6 +32,8 @@ _LEVEL = 0.0888
 """Sine of the angle between an edge and a face below which it lies on it."""
 _LEAN = 0.01
 """Part of an area that is given up so that rounding errors do not choose between corners."""
+_SLIM = 0.01
+"""Part of the square of a diagonal below which a quadrilateral's area does not count."""
 _SMALL = 1e-5
 """A corner that adds less than this part of the square of the longest diagonal is not counted."""
 
@@ -177,6 +179,8 @@ def _first(point: Vec, valid: Array, normal: Vec, toward: Vec) -> Array:
     aside = Vec(*(c[:, :, None] for c in diagonal)).cross(apart).dot(Vec(*(c[:, None, None] for c in normal)))
     aside = jnp.where(valid[:, None], aside, 0.0)
     area = jnp.max(aside, axis=2) - jnp.min(aside, axis=2)
+    # what lies on a line has no area but that of roundings: there the longest decides
+    area = jnp.maximum(area, _SLIM * jnp.max(square, axis=2))
     lean = point.dot(toward) / toward.dot(toward)
     return first_largest(jnp.where(valid, area * (1 + _LEAN * lean), -jnp.inf))
 
