@@ -1,0 +1,209 @@
+"""Model, Option, Data and Contact with the attributes that scripts for MJX use, beside those of the engine's records."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import dataclasses
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsim import data as engine_data
+from jaxsim import model as engine_model
+from jaxsim import options as engine_options
+from jaxsim.mjx.bind import BoundData, BoundModel
+from jaxsim.pytree import Record, label, leaf
+
+__all__ = ["ON_REQUEST", "Contact", "Data", "Impl", "Model", "Option", "PyTreeNode", "Statistic", "with_type"]
+
+
+class Impl(enum.Enum):
+    """Implementations of MJX. jaxsim has one of its own, which it calls JAX; the others are accepted and mean it too."""
+
+    CPP = "cpp"
+    C = "cpp"
+    JAX = "jax"
+    WARP = "warp"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Impl | None:
+        """Names in capitals."""
+        text = value.lower() if isinstance(value, str) else value
+        return next((member for member in cls if member.value == text), None)
+
+
+class PyTreeNode:
+    """What all of MJX's records can do."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Keeps `replace` that of records where another base brings its own, as brax's State does."""
+        super().__init_subclass__(**kwargs)
+        cls.replace = PyTreeNode.replace  # pyright: ignore
+
+    def replace(self, **fields: Any) -> Self:
+        """A copy with some fields replaced; `_impl` stands for the record itself.
+
+        Raises:
+          TypeError: a name is not a field, or a static field gets a value that it cannot have.
+        """
+        inner = fields.pop("_impl", None)
+        base: Any = self if inner is None else inner
+        new = Record.replace(base, **fields)
+        # of a record of in_axes an optional leaf that is mapped is present, as it is in the batch
+        axes = {n for n in base._optional_names.intersection(fields) if base.__dict__[n] is None}
+        if axes:
+            new._make_key(axes.union(name for name in base._optional_names if base.has(name)))
+        return new
+
+    @classmethod
+    def fields(cls) -> tuple[dataclasses.Field[Any], ...]:
+        """The fields of the dataclass."""
+        return dataclasses.fields(cls)  # pyright: ignore
+
+    def tree_replace(self, params: Mapping[str, Any]) -> Self:
+        """A copy with fields replaced by dotted names, as in `{"opt.timestep": 0.002}`."""
+        new = self
+        for name, value in params.items():
+            new = _replaced(new, name.split("."), value)
+        return new
+
+    @property
+    def impl(self) -> Impl:
+        """The implementation."""
+        return Impl.JAX
+
+    @property
+    def _impl(self) -> Self:
+        """MJX keeps some fields in a record inside; here they are all in one."""
+        return self
+
+
+def _replaced(record: Any, path: list[str], value: Any) -> Any:
+    head, *rest = path
+    if head == "_impl":
+        return _replaced(record, rest, value)
+    return record.replace(**{head: _replaced(getattr(record, head), rest, value) if rest else value})
+
+
+def with_type(cls: type[Any], record: Any, **more: Any) -> Any:
+    """A record of the class with the fields of another, which has them all but those in `more` and defaults."""
+    if type(record) is cls and not more:
+        return record
+    return cls(**(record.__dict__ | more))
+
+
+class Option(PyTreeNode, engine_options.Option):
+    """Physics options; see `jaxsim.Option`."""
+
+
+class Statistic(PyTreeNode, engine_options.Statistic):
+    """Sizes of the model at qpos0."""
+
+
+class Model(PyTreeNode, engine_model.Model):
+    """The compiled model; see `jaxsim.Model`.
+
+    What mjModel has and jaxsim does not need (`nM`, `body_sameframe`, `M_rowadr`, `name_bodyadr`, `signature`, ...) is
+    read from the MjModel that this was made of. `names` is jaxsim's table, not mjModel's bytes.
+    """
+
+    source: Any = label("the MjModel that the model was made of", dtype=object, default=None)
+
+    def __getattr__(self, name: str) -> Any:
+        source = None if name.startswith("_") else self.__dict__.get("source")
+        if hasattr(source, "read"):
+            source = source.read()
+        found = getattr(source, name, None)
+        if found is None or callable(found):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return found
+
+    def bind(self, obj: Any) -> BoundModel:
+        """The rows of objects of an MjSpec: `model.bind(spec.body("torso")).mass`."""
+        return BoundModel(self, obj)
+
+
+class Contact(PyTreeNode, engine_data.Contact):
+    """Buffer of contacts; see `jaxsim.Contact`."""
+
+    @property
+    def geom1(self) -> Array:
+        """First geom, -1 in slots that are out of use."""
+        return self.geom[..., 0]
+
+    @property
+    def geom2(self) -> Array:
+        """Second geom, -1 in slots that are out of use."""
+        return self.geom[..., 1]
+
+
+ON_REQUEST = {
+    "crb": "crb",
+    "qLD": "factor_m",
+    "qLDiagInv": "factor_m",
+    "ten_J": "tendon",
+    "actuator_moment": "transmission",
+    "efc_J": "make_constraint",
+    "efc_type": "make_constraint",
+    "efc_D": "make_constraint",
+    "efc_aref": "make_constraint",
+    "efc_frictionloss": "make_constraint",
+}
+"""Fields of Data that one stage fills, by its name; they are None else: a step would carry them for nothing."""
+
+
+class Data(PyTreeNode, engine_data.Data):
+    """The state and its results; see `jaxsim.Data`.
+
+    `ncon` is the number of contact slots, a Python integer, as in MJX; those in use have `contact.dist` below
+    `contact.includemargin`.
+    """
+
+    crb: Array | None = leaf("nbody 10", "composite inertia of the body and all below it", default=None)
+    qLD: Array | None = leaf("nv nv", "Cholesky factor of M, upper triangle", default=None)
+    qLDiagInv: Array | None = leaf("nv", "inverse of its diagonal", default=None)
+    ten_J: Array | None = leaf("ntendon nv", "Jacobian of tendon lengths", default=None)
+    actuator_moment: Array | None = leaf("nout nv", "moment arms of actuators", default=None)
+    efc_J: Array | None = leaf("nefcmax nv", "Jacobian of constraint rows", default=None)
+    efc_type: Array | None = leaf("nefcmax", "enums.ConstraintType of rows", dtype=int, default=None)
+    efc_D: Array | None = leaf("nefcmax", "inverse regularisation; 0: row out of use", default=None)
+    efc_aref: Array | None = leaf("nefcmax", "reference acceleration", default=None)
+    efc_frictionloss: Array | None = leaf("nefcmax", "friction loss; 0: none", default=None)
+
+    def bind(self, model: Model, obj: Any) -> BoundData:
+        """The rows of objects of an MjSpec: `data.bind(model, spec.joint("knee")).qpos`; it has `set`."""
+        return BoundData(self, model, obj)
+
+    def where(self, done: Array, other: Data) -> Self:
+        """`other` where `done`, a boolean or one for each world, else this."""
+        return jax.tree.map(lambda x, y: jnp.where(_like(done, x), x, y), other, self)
+
+    def __getitem__(self, key: Any) -> Self:
+        return jax.tree.map(lambda x: x[key], self)
+
+
+def _like(done: Any, x: Any) -> Array:
+    """A flag for each world, with axes of length 1 for those of the worlds' arrays."""
+    done = jnp.asarray(done)
+    return done.reshape(done.shape + (1,) * (jnp.ndim(x) - done.ndim))
+
+
+class _Slots:
+    """`Data.ncon`; what the engine counted stays in the record."""
+
+    name: ClassVar[str] = "ncon"
+
+    def __get__(self, data: Any, owner: Any = None) -> Any:
+        if data is None:
+            return self
+        contact = data.__dict__["contact"]
+        return 0 if contact is None else contact.dist.shape[-1]
+
+    def __set__(self, data: Any, value: Any) -> None:
+        data.__dict__[self.name] = value
+
+
+Data.ncon = _Slots()  # pyright: ignore
