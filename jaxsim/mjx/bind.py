@@ -63,7 +63,9 @@ class _Objects:
         signature = getattr(model, "signature", None)
         for one in objects:
             if type(one).__name__ not in prefixes:
-                raise ValueError(f"bind: a {type(one).__name__} has no fields here; give one of {', '.join(prefixes)}")
+                raise ValueError(
+                    f"bind: a {type(one).__name__} has no fields here; give one of {', '.join(prefixes)}"
+                )
             if signature is not None and one.signature != signature:
                 raise ValueError(
                     f"bind: the MjSpec's signature {one.signature} is not the model's {signature}: "
@@ -148,7 +150,9 @@ class BoundData(_Objects):
 
     def _only(self, prefix: str, name: str) -> str:
         if self.prefix != prefix:
-            raise AttributeError(f"{name} belongs to objects whose fields begin with {prefix!r}, not {self.prefix!r}")
+            raise AttributeError(
+                f"{name} belongs to objects whose fields begin with {prefix!r}, not {self.prefix!r}"
+            )
         return name
 
     def _widths(self, size: str) -> np.ndarray:
@@ -162,7 +166,8 @@ class BoundData(_Objects):
 
 
 def _rows(record: Any, field: str, index: Any) -> Array:
-    return getattr(record, field)[_places(record, field, index)]
+    places = _places(record, field, index)
+    return getattr(record, field)[places]
 
 
 def _places(record: Any, field: str, index: Any) -> tuple[Any, ...]:

@@ -76,13 +76,18 @@ def constraint_fields(model: Model, data: Any) -> dict[str, Array]:
 
 
 def _kinds(model: Model) -> np.ndarray:
-    """mjtConstraint of every row."""
+    """The mjtConstraint of every row."""
     layout = row_layout(model)
-    friction = {ConeType.PYRAMIDAL: ConstraintType.CONTACT_PYRAMIDAL, ConeType.ELLIPTIC: ConstraintType.CONTACT_ELLIPTIC}
+    friction = {
+        ConeType.PYRAMIDAL: ConstraintType.CONTACT_PYRAMIDAL,
+        ConeType.ELLIPTIC: ConstraintType.CONTACT_ELLIPTIC,
+    }
     kinds = np.full(layout.size, int(ConstraintType.EQUALITY))
     for name, rows in layout.classes.items():
         kinds[rows.start : rows.stop] = _KINDS.get(name, ConstraintType.EQUALITY)
     for rows in layout.contacts:
-        kind = ConstraintType.CONTACT_FRICTIONLESS if rows.group.dim == 1 else friction[ConeType(model.opt.cone)]
+        kind = (
+            ConstraintType.CONTACT_FRICTIONLESS if rows.group.dim == 1 else friction[ConeType(model.opt.cone)]
+        )
         kinds[rows.start : rows.stop] = kind
     return kinds

@@ -171,7 +171,9 @@ def get_data_into(result: Any, m: Any, d: engine_data.Data, **_: Any) -> None:
     batched = jnp.ndim(d.qpos) > 1
     if isinstance(result, list) != batched:
         held = "a batch of worlds" if batched else "one world"
-        raise ValueError(f"get_data_into: data holds {held}; give {'a list of MjData' if batched else 'one MjData'}")
+        raise ValueError(
+            f"get_data_into: data holds {held}; give {'a list of MjData' if batched else 'one MjData'}"
+        )
     _exchange("get_data").get_data_into(result, m, _engine_data(d))
 
 
@@ -198,4 +200,5 @@ def get_state(m: Model, d: Data, spec: int) -> Array:
 
 def set_state(m: Model, d: Data, state: Array, spec: int) -> Data:
     """The data with components of the state of one world from a vector (mj_setState)."""
-    return vectors.set_state(m, d, jnp.asarray(state), spec)
+    found: Any = vectors.set_state(m, d, jnp.asarray(state), spec)
+    return found

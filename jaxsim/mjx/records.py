@@ -1,12 +1,12 @@
-"""Model, Option, Data and Contact with the attributes that scripts for MJX use, beside those of the engine's records."""
+"""Model, Option, Data and Contact of the engine, with the attributes that scripts for MJX use besides."""
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-import dataclasses
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -21,7 +21,7 @@ __all__ = ["ON_REQUEST", "Contact", "Data", "Impl", "Model", "Option", "PyTreeNo
 
 
 class Impl(enum.Enum):
-    """Implementations of MJX. jaxsim has one of its own, which it calls JAX; the others are accepted and mean it too."""
+    """Implementations of MJX; jaxsim has one, which it calls JAX, and takes the others for it."""
 
     CPP = "cpp"
     C = "cpp"
@@ -51,7 +51,7 @@ class PyTreeNode:
         """
         inner = fields.pop("_impl", None)
         base: Any = self if inner is None else inner
-        new = Record.replace(base, **fields)
+        new: Any = Record.replace(base, **fields)
         # of a record of in_axes an optional leaf that is mapped is present, as it is in the batch
         axes = {n for n in base._optional_names.intersection(fields) if base.__dict__[n] is None}
         if axes:
@@ -113,7 +113,7 @@ class Model(PyTreeNode, engine_model.Model):
     source: Any = label("the MjModel that the model was made of", dtype=object, default=None)
 
     def __getattr__(self, name: str) -> Any:
-        source = None if name.startswith("_") else self.__dict__.get("source")
+        source: Any = None if name.startswith("_") else self.__dict__.get("source")
         if hasattr(source, "read"):
             source = source.read()
         found = getattr(source, name, None)
@@ -173,6 +173,15 @@ class Data(PyTreeNode, engine_data.Data):
     efc_aref: Array | None = leaf("nefcmax", "reference acceleration", default=None)
     efc_frictionloss: Array | None = leaf("nefcmax", "friction loss; 0: none", default=None)
 
+    @property
+    def _impl(self) -> Self:
+        """The data itself, its contacts without what a subclass of Contact adds."""
+        contact = self.__dict__["contact"]
+        if type(contact) is Contact:
+            return self
+        names = (field.name for field in Contact.leaf_fields())
+        return self.replace(contact=Contact(**{name: contact.__dict__[name] for name in names}))
+
     def bind(self, model: Model, obj: Any) -> BoundData:
         """The rows of objects of an MjSpec: `data.bind(model, spec.joint("knee")).qpos`; it has `set`."""
         return BoundData(self, model, obj)
@@ -194,8 +203,6 @@ def _like(done: Any, x: Any) -> Array:
 class _Slots:
     """`Data.ncon`; what the engine counted stays in the record."""
 
-    name: ClassVar[str] = "ncon"
-
     def __get__(self, data: Any, owner: Any = None) -> Any:
         if data is None:
             return self
@@ -203,7 +210,7 @@ class _Slots:
         return 0 if contact is None else contact.dist.shape[-1]
 
     def __set__(self, data: Any, value: Any) -> None:
-        data.__dict__[self.name] = value
+        data.__dict__["ncon"] = value
 
 
 Data.ncon = _Slots()  # pyright: ignore

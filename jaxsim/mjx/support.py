@@ -106,7 +106,9 @@ def ray(
       bodyexclude: body, or bodies, whose geoms are not seen; -1: none.
     """
     groups = [bool(g) for g in geomgroup] if len(geomgroup) else None
-    hit = query.ray(*engine_records(m, d), jnp.asarray(pnt), jnp.asarray(vec), groups, flg_static, bodyexclude)
+    hit = query.ray(
+        *engine_records(m, d), jnp.asarray(pnt), jnp.asarray(vec), groups, flg_static, bodyexclude
+    )
     return hit.dist, hit.geomid
 
 
@@ -121,7 +123,6 @@ def _names(m: Any, typ: Any) -> list[str]:
     """Names of objects by id, `""` where there is none, of a Model or of an MjModel."""
     if isinstance(m, EngineModel):
         return list(dict(m.names).get(int(typ), ()))
-
 
     return list(dict(as_model(m).names).get(int(typ), ()))
 
