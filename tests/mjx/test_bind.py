@@ -68,7 +68,8 @@ def test_refusals(scene):
         _ = data.bind(model, spec.body("tip")).qpos
     with pytest.raises(AttributeError, match="no field 'body_colour'"):
         _ = model.bind(spec.body("tip")).colour
-    other = mujoco.MjSpec.from_string(XML.replace("servo", "motor2"))
+    other = mujoco.MjSpec.from_string(XML)
+    other.worldbody.add_body(name="more")
     other.compile()
     with pytest.raises(ValueError, match="signature"):
         model.bind(other.body("tip"))
