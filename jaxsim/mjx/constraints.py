@@ -64,13 +64,14 @@ def constraint_fields(model: Model, data: Any) -> dict[str, Array]:
     kinds = _kinds(model)
     numbers = _lifted_numbers(model, data)
     loss = np.isin(kinds, (ConstraintType.FRICTION_DOF, ConstraintType.FRICTION_TENDON))
+    idle = loss & (numbers["high"] == 0)  # a dof without friction loss has a row that does nothing
     units = jnp.eye(model.nv, dtype=data.qpos.dtype)
     J = jax.vmap(lambda unit: _lifted_velocities(model, data, unit), out_axes=-1)(units) if model.nv else None
     return {
         "efc_J": jnp.zeros((len(kinds), 0), data.qpos.dtype) if J is None else J,
         "efc_type": jnp.asarray(kinds),
-        "efc_D": numbers["efc_D"],
-        "efc_aref": numbers["efc_aref"],
+        "efc_D": jnp.where(idle, 0, numbers["efc_D"]),
+        "efc_aref": jnp.where(idle, 0, numbers["efc_aref"]),
         "efc_frictionloss": jnp.where(loss, numbers["high"], 0),
     }
 

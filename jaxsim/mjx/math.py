@@ -117,8 +117,9 @@ def quat_to_axis_angle(q: ArrayLike) -> tuple[Array, Array]:
 
 
 def axis_angle_to_quat(axis: ArrayLike, angle: ArrayLike) -> Array:
-    """Quaternion of a turn about a unit vector by an angle, rad."""
-    return quaternion.from_axis_angle(_column(axis), _column(angle))[..., 0]
+    """Quaternion of a turn about a unit vector by an angle, rad, which may have the shape (1,) too."""
+    half = 0.5 * jnp.ravel(jnp.asarray(angle))
+    return jnp.concatenate([jnp.cos(half), jnp.asarray(axis) * jnp.sin(half)])
 
 
 def quat_integrate(q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Array:
