@@ -42,7 +42,7 @@ class _Corners(NamedTuple):
     """Candidates of each pair; components (npair, k, W).
 
     Attributes:
-      point: on geom 2, m.
+      point: on geom 1, m.
       height: distance of the polygons there, m.
       valid: whether it is a corner of the common part.
     """
@@ -119,9 +119,11 @@ def _clipped(
     enter1, inside1 = _entry(start1, run1, start2, run2.cross(along), size)
     enter2, inside2 = _entry(start2, run2, start1, run1.cross(along), size)
 
+    # on geom 1, corners of polygon 2 straight above; how far from geom 2 is measured along its own normal
     on1, on2 = start1 + run1 * enter1, start2 + run2 * enter2
-    height1 = (on1 - _start(polygon2)).dot(up2.lifted()) / -up1.lifted().dot(up2.lifted())
-    height2 = (on2 - _start(polygon1)).dot(up1.lifted())
+    rise = (on2 - _start(polygon1)).dot(along)
+    height1 = (on1 - _start(polygon2)).dot(up2.lifted())
+    height2 = -rise * along.dot(up2.lifted())
 
     def joined(a: Array, b: Array) -> Array:
         width = jnp.broadcast_shapes(a.shape[-1:], b.shape[-1:])
@@ -129,7 +131,7 @@ def _clipped(
 
     valid = joined(inside1 & flat2[:, None], inside2 & flat1[:, None])
     height = joined(height1, height2)
-    point = Vec(*map(joined, on1 + along * height1, on2))
+    point = Vec(*map(joined, on1, on2 - along * rise))
     corner = _start(polygon1) - Vec(*(jnp.mean(c, axis=1, keepdims=True) for c in polygon1))
     toward = corner + _start(run1) * 0.1
     return _Corners(point, height, valid & (height <= highest[:, None])), normal, toward.stop()
@@ -224,7 +226,9 @@ def _contacts(
     points = []
     for number, valid in zip(numbers, used, strict=True):
         dist = entry_at(corners.height, number) - radius
-        points.append(Points(dist, _at(corners.point, number) - normal * (0.5 * dist), normal, valid=valid))
+        points.append(
+            Points(dist, _at(corners.point, number) + normal * (0.5 * dist + radius), normal, valid=valid)
+        )
     return stack_points(points)
 
 
