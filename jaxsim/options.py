@@ -30,7 +30,7 @@ class Option(Record):
     o_friction: Array = leaf("5", "contact friction when EnableBit.OVERRIDE is set")
     iterations: Array = leaf("", "most iterations of the main solver", dtype=int)
     ls_iterations: Array = leaf("", "most iterations of the line search", dtype=int)
-    noslip_iterations: Array = leaf("", "most iterations of the no-slip solver", dtype=int)
+    noslip_iterations: Array = leaf("", "most iterations of the no-slip solver", dtype=int, optional=True)
     ccd_iterations: Array = leaf("", "most iterations of convex collision", dtype=int)
     integrator: int = static("", "enums.IntegratorType")
     cone: int = static("", "enums.ConeType")

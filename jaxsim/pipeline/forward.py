@@ -37,24 +37,24 @@ __all__ = ["advance", "forward", "native_forward", "native_step", "step", "step1
 
 
 def native_forward(model: Model, state: State, solution: Array | None = None) -> tuple[Data, Array]:
-    """Forward dynamics; returns the data and qacc, the solver's solution."""
+    """Forward dynamics; returns the data and the solver's solution."""
     data = sensors(model, dynamics(model, state, solution))
-    return data.replace(work=None), data.qacc
+    return data.replace(work=None), data.work.solution
 
 
 def native_step(model: Model, state: State, solution: Outcome | None = None) -> tuple[Data, Outcome]:
     """One step of the model's integrator; returns the data and what a derivative needs to know."""
     before = guard_state(model, state)
-    start, qacc = harmless(model, before, solution)
+    start, known = harmless(model, before, solution)
     integrator = INTEGRATORS[model.opt.integrator]
     if integrator.whole is not None:
-        data, qacc = integrator.whole(model, start, qacc)
+        data, found = integrator.whole(model, start, known)
     else:
-        data = sensors(model, dynamics(model, start, qacc))
-        qacc = data.qacc
+        data = sensors(model, dynamics(model, start, known))
+        found = data.work.solution
         data = run((integrator.finish,), model, data)
     data, failed = guard_step(model, before, data, solution)
-    return data, Outcome(qacc, failed)
+    return data, Outcome(found, failed)
 
 
 def native_step1(model: Model, state: State) -> Data:
@@ -66,17 +66,17 @@ def native_step1(model: Model, state: State) -> Data:
 def native_step2(model: Model, data: Data, solution: Outcome | None = None) -> tuple[Data, Outcome]:
     """The second half: forces, acceleration, its sensors, and integration, from the results of the first."""
     before = integration_state(data)
-    qacc = None
+    known = None
     if solution is not None:
-        _, qacc = harmless(model, before, solution)
+        _, known = harmless(model, before, solution)
         data = jax.tree.map(lambda e, x: jnp.where(solution.failed, e, x), _at_rest(model), data)
     # moment arms are not kept in Data; of the stages only these two make them
-    data = run((tendon, transmission), model, data.replace(work=Work(solution=qacc)))
+    data = run((tendon, transmission), model, data.replace(work=Work(solution=known)))
     data = sensors(model, fwd_dynamics(model, data), (sensor_acc,))
-    qacc = data.qacc
+    found = data.work.solution
     data = run((INTEGRATORS[model.opt.integrator].finish,), model, data)
     data, failed = guard_step(model, before, data, solution)
-    return data, Outcome(qacc, failed)
+    return data, Outcome(found, failed)
 
 
 def _at_rest(model: Model) -> Data:

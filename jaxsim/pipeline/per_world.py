@@ -142,7 +142,7 @@ def _fwd_constraint(model: Model, data: Data, solution: Array | None = None) -> 
     """Computes qacc, qfrc_constraint and efc_force by the constraint solver (mj_fwdConstraint)."""
     data = data.replace(work=Work(solution=solution))
     data = run((tendons.tendon, constraint.make_constraint, solve), model, data)
-    return data.replace(work=None), data.qacc
+    return data.replace(work=None), data.work.solution
 
 
 _solve = worlds.lift(_fwd_constraint, has_solution=True)

@@ -57,8 +57,9 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
                 lambda: _select(before, OBSERVED),
             )
             after = after.replace(**seen)
+        found = after.work.solution
         after = after.replace(work=None, qacc_warmstart=after.qacc)
-        return (_full_width(after, width), slope, total), after.qacc
+        return (_full_width(after, width), slope, total), found
 
     zero = jnp.zeros_like(start.qvel)
     slope = Slope(qpos=zero, qvel=zero, act=jnp.zeros_like(start.act))

@@ -93,7 +93,7 @@ def motion(model: Model, state: State) -> Data:
 
 
 def dynamics(model: Model, state: State, solution: Array | None) -> Data:
-    """All stages but the sensors; `solution` is the acceleration (nv, W) if it is known already."""
+    """All stages but the sensors; `solution` is the solver's (n, W) if it is known already."""
     data = motion(model, state)
     return fwd_dynamics(model, data.replace(work=data.work.replace(solution=solution)))
 

@@ -90,11 +90,6 @@ _OPTIONS: tuple[tuple[Callable[[Static], bool], Callable[[Static], str]], ...] =
 )
 """(is it refused, what) by static options."""
 
-_VALUES: tuple[tuple[Callable[[Model], Any], str], ...] = (
-    (lambda m: m.opt.noslip_iterations, "option noslip_iterations: the no-slip solver"),
-)
-"""(numbers that must be zero, what they mean otherwise)."""
-
 
 def check_supported(model: Model) -> None:
     """Refuses models that ask for physics jaxsim does not compute yet.
@@ -116,8 +111,8 @@ def check_supported(model: Model) -> None:
 
 
 def _must_be_zero(model: Model) -> list[tuple[Any, str]]:
-    """Numbers that must be zero, and what they mean otherwise; optional leaves that programs leave out among them."""
-    found = [(value(model), what) for value, what in _VALUES]
+    """Numbers that must be zero, as programs leave them out, and what they mean otherwise."""
+    found = []
     for record in (model, model.opt):
         for name in sorted(record._optional_names):
             if not record.has(name):

@@ -29,11 +29,11 @@ class Outcome(NamedTuple):
     """What a derivative needs to know of a step: the *solution* that `worlds.lift` hands back to it.
 
     Attributes:
-      qacc: the solver's accelerations, (nv, W), or (4, nv, W) of Runge-Kutta's stages.
+      found: the solver's solution, (n, W), or (4, n, W) of Runge-Kutta's stages; `solver.solve` tells what is in it.
       failed: worlds that the step made invalid, (W,).
     """
 
-    qacc: Array
+    found: Array
     failed: Array
 
 
@@ -49,11 +49,11 @@ def guard_state(model: Model, state: State) -> State:
 
 @jax.named_call
 def harmless(model: Model, state: State, known: Outcome | None) -> tuple[State, Array | None]:
-    """The state from which to run a step again, and its known accelerations: at qpos0 in worlds where it failed."""
+    """The state from which to run a step again, and the solver's known solution: at qpos0 in worlds where it failed."""
     if known is None:
         return state, None
     safe = _select(known.failed, _initial(model), state)
-    return safe | {"warning": state["warning"]}, jnp.where(known.failed, 0, known.qacc)
+    return safe | {"warning": state["warning"]}, jnp.where(known.failed, 0, known.found)
 
 
 @jax.named_call

@@ -21,5 +21,5 @@ class Work(Record):
     samples: Any = leaf("", "values of sensors with a history, by stage", default=None)
     rows: Any = leaf("", "constraint rows, solver.rows.Rows", default=None)
     solution: Array | None = leaf(
-        "nv", "qacc already known to solve this step, from an earlier pass", default=None
+        "n", "what the solver found, now or in an earlier pass of the same step", default=None
     )

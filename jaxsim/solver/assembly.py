@@ -19,7 +19,7 @@ from jaxsim.solver.rows import Rows, RowValues, gram, transpose
 from jaxsim.structure.rows import RowLayout
 from jaxsim.structure.sparsity import places_of
 
-__all__ = ["Problem", "cost", "forces", "hessian", "push"]
+__all__ = ["Problem", "cost", "embedded", "forces", "hessian", "push"]
 
 
 class Problem(Record):
@@ -61,7 +61,7 @@ def hessian(layout: RowLayout, problem: Problem, r: RowValues) -> Array:
     """Entries of the Hessian of the cost, `M + J^T C J`, in `layout.hessian`'s structure."""
     rows = problem.rows
     scalar, cones = _curvatures(rows, r)
-    return _embedded(layout, problem.M) + gram(rows, layout.hessian, scalar, cones)
+    return embedded(layout, problem.M) + gram(rows, layout.hessian, scalar, cones)
 
 
 @stage
@@ -70,7 +70,7 @@ def _curvatures(rows: Rows, r: RowValues) -> tuple[Array, list[Curvature]]:
     return cone.scalar_curvature(rows, r.scalar), cones
 
 
-def _embedded(layout: RowLayout, M: Array) -> Array:
+def embedded(layout: RowLayout, M: Array) -> Array:
     """M's entries in the structure of the Hessian."""
     if layout.hessian == layout.inertia:
         return M

@@ -91,8 +91,8 @@ def _eliminate(structure: TreeStructure, lower: Array, upper: Array, b: Array) -
         solved[s] = _solve_block(sides[s][0])
     x: list[Any] = []
     for s, block in enumerate(blocks):
-        x.append(substitute(solved[s], [x[k] for k in block.above]))
-    return jnp.concatenate(x)
+        x.append(substitute(solved[s], [x[k] for k in block.above], count=1))
+    return jnp.concatenate(x)[:, 0]
 
 
 @stage

@@ -34,7 +34,17 @@ from jaxsim.math.vector import dot
 from jaxsim.solver.tree_kernel import solve_in_kernel
 from jaxsim.structure.sparsity import TreeStructure, chains_of, places_of
 
-__all__ = ["Block", "blocks_of", "dot_tree", "full", "is_large", "mul_tree", "solve_tree", "substitute"]
+__all__ = [
+    "Block",
+    "blocks_of",
+    "dot_tree",
+    "full",
+    "is_large",
+    "mul_tree",
+    "solve_many",
+    "solve_tree",
+    "substitute",
+]
 
 BLOCK = 2
 """Most rows eliminated together; the elimination inverts such a block in closed form."""
@@ -155,6 +165,16 @@ def solve_tree(structure: TreeStructure, A: Array, b: Array) -> Array:
     )
 
 
+def solve_many(structure: TreeStructure, A: Array, B: Array) -> Array:
+    """Solves A X = B for many right-hand sides `B (n, k, W)` by one elimination; not to be differentiated."""
+    if not structure.n or not B.shape[1]:
+        return B
+    width = max(A.shape[-1], B.shape[-1])
+    B = widen(B, width)
+    factorise = width == 1 or is_large(structure)
+    return (_factorise_many if factorise else _eliminate_many)(structure, A, B)
+
+
 def _method(structure: TreeStructure, width: int) -> Callable[[TreeStructure, Array, Array], Array]:
     """What solves a system of this structure in so many worlds, on the platform that is lowered for."""
     if width == 1 or is_large(structure):
@@ -169,19 +189,29 @@ def is_large(structure: TreeStructure) -> bool:
 
 def _factorise(structure: TreeStructure, A: Array, b: Array) -> Array:
     """Solves by a Cholesky factorisation of the full matrix, and worlds where it fails by elimination with clamps."""
-    matrix = jnp.moveaxis(full(widen(A, b.shape[-1]), structure=structure), -1, 0)
-    right = b.T[..., None]
+    return _factorise_many(structure, A, b[:, None])[:, 0]
+
+
+def _factorise_many(structure: TreeStructure, A: Array, B: Array) -> Array:
+    """As `_factorise`, for right-hand sides `(n, k, W)`."""
+    matrix = jnp.moveaxis(full(widen(A, B.shape[-1]), structure=structure), -1, 0)
+    right = jnp.moveaxis(B, -1, 0)
     L = lax.linalg.cholesky(matrix, symmetrize_input=False)
     y = lax.linalg.triangular_solve(L, right, left_side=True, lower=True)
     x = lax.linalg.triangular_solve(L, y, left_side=True, lower=True, transpose_a=True)
     good = jnp.all(jnp.isfinite(x), axis=1, keepdims=True)
     x = lax.cond(jnp.all(good), lambda: x, lambda: jnp.where(good, x, clamped_solve(matrix, right)))
-    return x[..., 0].T
+    return jnp.moveaxis(x, 0, -1)
 
 
 def _eliminate(structure: TreeStructure, A: Array, b: Array) -> Array:
     """Solves by eliminating blocks from the leaves to the root, (n, W), for entries (nnz, W) and b (n, W)."""
-    blocks = blocks_of(structure)
+    return _eliminate_many(structure, A, b[:, None])[:, 0]
+
+
+def _eliminate_many(structure: TreeStructure, A: Array, b: Array) -> Array:
+    """As `_eliminate`, for right-hand sides `(n, k, W)`."""
+    blocks, count = blocks_of(structure), b.shape[1]
     rows: list[Any] = [None] * len(blocks)
     solved: list[Any] = [None] * len(blocks)
     for s in range(len(blocks) - 1, -1, -1):
@@ -192,7 +222,7 @@ def _eliminate(structure: TreeStructure, A: Array, b: Array) -> Array:
         solved[s] = _solve_block(rows[s])
     x: list[Any] = []
     for s, block in enumerate(blocks):
-        x.append(substitute(solved[s], [x[k] for k in block.above]))
+        x.append(substitute(solved[s], [x[k] for k in block.above], count=count))
     return jnp.concatenate(x)
 
 
@@ -200,11 +230,11 @@ def _eliminate(structure: TreeStructure, A: Array, b: Array) -> Array:
 def _reduce(
     A: Array, b: Array, rows: list[Array], solved: list[Array], *, structure: TreeStructure, block: int
 ) -> Array:
-    """Rows of a block once the blocks below it are eliminated, (size, 1 + path, W), the right-hand side first.
+    """Rows of a block once the blocks below it are eliminated, (size, k + path, W), right-hand sides first.
 
     Args:
       A: stored entries.
-      b: right-hand side.
+      b: right-hand sides, (n, k, W).
       rows: for each block below, its rows.
       solved: for each block below, its rows times the inverse of its diagonal block.
       structure: of the system.
@@ -213,8 +243,8 @@ def _reduce(
     this = blocks_of(structure)[block]
     width = max(A.shape[-1], b.shape[-1])
     given = take(A, this.entries.reshape(-1)).reshape(*this.entries.shape, A.shape[-1])
-    rest = jnp.concatenate([widen(b[slice(*this.dofs)], width)[:, None], widen(given, width)], axis=1)
-    end = 1 + len(this.path)
+    rest = jnp.concatenate([widen(b[slice(*this.dofs)], width), widen(given, width)], axis=1)
+    end = b.shape[1] + len(this.path)
     for row, done in zip(rows, solved, strict=True):
         for k in range(row.shape[0]):
             rest = rest - row[k, end - this.size : end][:, None] * done[k, None, :end]
@@ -236,11 +266,11 @@ def _solve_block(rows: Array) -> Array:
 
 
 @stage
-def substitute(solved: Array, above: list[Array]) -> Array:
-    """The unknowns of a block, (size, W), from those of the blocks above it."""
-    rest, column = solved[:, 0], 1
+def substitute(solved: Array, above: list[Array], *, count: int) -> Array:
+    """The unknowns of a block, (size, count, W), from those of the blocks above it, for so many right-hand sides."""
+    rest, column = solved[:, :count], count
     for x in above:
         for value in x:
-            rest = rest - solved[:, column] * value
+            rest = rest - solved[:, column, None] * value
             column += 1
     return rest

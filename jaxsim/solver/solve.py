@@ -13,6 +13,7 @@ from jaxsim.results import WarningBit
 from jaxsim.solver.adjoint import Optimum, evaluate, optimum
 from jaxsim.solver.assembly import Problem, forces
 from jaxsim.solver.newton import Solution, minimise
+from jaxsim.solver.noslip import Held, without_slip
 from jaxsim.solver.rows import Rows
 from jaxsim.structure.rows import row_layout
 
@@ -26,7 +27,8 @@ def solve(model: Model, data: Data) -> Data:
     """Computes qacc, qfrc_constraint and efc_force, the solver's statistics and its warning.
 
     Needs M, qfrc_smooth, qacc_smooth and `data.work.rows`. Where `data.work.solution` is given, it is taken as the
-    solution and nothing is iterated. Derivatives are those of the optimum; the warm start has none.
+    solution and nothing is iterated; else it is set. It is the main solver's acceleration, then the no-slip solver's
+    forces. Derivatives are those of the optimum; the warm start has none.
     """
     rows: Rows = data.work.rows
     if not rows.D.shape[0] and not rows.cones:
@@ -35,7 +37,8 @@ def solve(model: Model, data: Data) -> Data:
     problem = Problem(M=data.M, force=data.qfrc_smooth, rows=rows)
     fixed = lax.stop_gradient(problem)
     statistics = {}
-    if data.work.solution is None:
+    known = None if data.work.solution is None else lax.stop_gradient(data.work.solution)
+    if known is None:
         guess = None if model.opt.disableflags & DisableBit.WARMSTART else data.qacc_warmstart
         solution = minimise(
             layout, lax.stop_gradient(model), fixed, *lax.stop_gradient((data.qacc_smooth, guess))
@@ -44,16 +47,33 @@ def solve(model: Model, data: Data) -> Data:
         found = Optimum(solution.x, solution.push, forces(fixed.rows, solution.r))
         statistics = _statistics(lax.stop_gradient(model), fixed, solution, data.warning)
     else:
-        found = evaluate(fixed, lax.stop_gradient(data.work.solution))
-    qacc, push, f = optimum(layout, problem, found)
-    by_row = [f.scalar, *(x.reshape(-1, x.shape[-1]) for x in f.cones)]
-    return data.replace(qacc=qacc, qfrc_constraint=push, efc_force=concat(by_row), **statistics)
+        found = evaluate(fixed, known[: model.nv])
+    final, kept = optimum(layout, problem, found), [found.x]
+    if model.opt.has("noslip_iterations"):
+        final, y, sweeps = without_slip(layout, model, data, problem, final, known)
+        kept += y
+        if sweeps is not None:
+            statistics = _with_sweeps(statistics, sweeps)
+    by_row = [final.f.scalar, *(x.reshape(-1, x.shape[-1]) for x in final.f.cones)]
+    work = data.work.replace(solution=concat(kept) if known is None else known)
+    results = {"qacc": final.x, "qfrc_constraint": final.push, "efc_force": concat(by_row)}
+    return data.replace(work=work, **results, **statistics)
+
+
+def _with_sweeps(statistics: dict[str, Array], sweeps: Held) -> dict[str, Array]:
+    """The statistics of the main solver and of the no-slip solver after it."""
+    bit = jnp.asarray(int(WarningBit.NOT_CONVERGED), statistics["warning"].dtype)
+    return statistics | {
+        "solver_niter": statistics["solver_niter"] + sweeps.iterations,
+        "warning": statistics["warning"] | jnp.where(sweeps.settled, 0, bit),
+    }
 
 
 def _unconstrained(data: Data) -> Data:
     """Without rows the smooth acceleration is the acceleration."""
     zero = jnp.zeros((1,), data.qacc_smooth.dtype)
     return data.replace(
+        work=data.work.replace(solution=data.qacc_smooth),
         qacc=data.qacc_smooth,
         qfrc_constraint=jnp.zeros_like(data.qacc_smooth),
         efc_force=jnp.zeros((0, data.qacc_smooth.shape[-1]), data.qacc_smooth.dtype),

@@ -1,5 +1,4 @@
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -18,7 +17,6 @@ BODY = """<worldbody><site name="s0"/>
 @pytest.mark.parametrize(
     ("xml", "message"),
     [
-        ("<option noslip_iterations='3'/>", "noslip"),
         ("<option solver='CG'/>", "solver CG"),
         (
             "<actuator><general name='a' joint='j' dyntype='user'/></actuator>",
@@ -35,24 +33,6 @@ def test_names_what_it_refuses(xml, message):
 def test_accepts_what_it_computes():
     check_supported(load(scenes.SENSORS)[1])
     check_supported(load(f"<mujoco>{BODY.format(geom='box')}</mujoco>")[1])
-
-
-def test_a_traced_number_is_judged_on_the_device():
-    """Under `jit` nobody can refuse a density; it must not be dropped without a word."""
-    _, model = load(scenes.hopper())
-    data = jaxsim.make_data(model)
-    value = jnp.asarray(3)
-
-    def dense(n):
-        return model.replace(opt=model.opt.replace(noslip_iterations=n))
-
-    with pytest.raises(UnsupportedError, match="noslip"):
-        jaxsim.step(dense(value), data)
-    step = jax.jit(lambda n: jaxsim.step(dense(n), data))
-    assert int(step(value).warning) == WarningBit.UNSUPPORTED
-    assert int(step(0 * value).warning) == 0
-    both = jax.jit(jax.vmap(lambda n: jaxsim.rollout(dense(n), data, steps=2)[0]))(jnp.asarray([0, 3]))
-    np.testing.assert_array_equal(both.warning, [0, WarningBit.UNSUPPORTED])
 
 
 def test_an_optional_leaf_changed_behind_our_back():
