@@ -54,7 +54,8 @@ _MEANINGS = {
         "bound the controls, or give the actuators a ctrlrange",
     ),
     WarningBit.NOT_CONVERGED: _Meaning(
-        "the solver ran out of iterations with its gradient above tolerance",
+        "the solver ran out of iterations with its gradient above tolerance, or, of a model that allows four or fewer, "
+        "with more than half of the forces not in balance",
         "raise option/iterations or option/ls_iterations, or accept it: a model tuned to few iterations may want this",
     ),
     WarningBit.UNSUPPORTED: _Meaning(

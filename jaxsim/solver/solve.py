@@ -22,6 +22,12 @@ __all__ = ["solve"]
 _ROUND_OFF = 100
 """Gradients this many times the rounding error of their terms count as zero."""
 
+_FEW = 4
+"""Models that allow no more iterations than this want an approximation: running out of them is no news."""
+
+_ROUGH = 0.5
+"""What such an approximation may leave of the forces that act; beyond, the warning is set for them too."""
+
 
 def solve(model: Model, data: Data) -> Data:
     """Computes qacc, qfrc_constraint and efc_force, the solver's statistics and its warning.
@@ -83,12 +89,18 @@ def _unconstrained(data: Data) -> Data:
 
 
 def _statistics(model: Model, problem: Problem, solution: Solution, warning: Array) -> dict[str, Array]:
-    """Iterations, scaled gradient, and the warning if iterations ran out before the gradient was small."""
+    """Iterations, scaled gradient, and the warning if iterations ran out before the gradient was small.
+
+    The gradient is the force that acceleration and constraints leave without balance.
+    """
     scale = 1 / (model.stat.meaninertia * max(1, model.nv))
     g = scale * _norm(solution.inertial - problem.force - solution.push)
     epsilon = float(jnp.finfo(g.dtype).eps)
-    round_off = _ROUND_OFF * epsilon * scale * (_norm(solution.inertial) + _norm(problem.force))
-    failed = ~solution.converged & ~(g <= jnp.maximum(model.opt.tolerance, round_off))
+    acting = scale * (_norm(solution.inertial) + _norm(problem.force))
+    small = jnp.maximum(model.opt.tolerance, _ROUND_OFF * epsilon * acting)
+    rough = _ROUGH * (acting + scale * _norm(solution.push))
+    small = jnp.where(model.opt.iterations <= _FEW, jnp.maximum(small, rough), small)
+    failed = ~solution.converged & ~(g <= small)
     bit = jnp.asarray(int(WarningBit.NOT_CONVERGED), warning.dtype)
     return {
         "solver_niter": solution.iterations,
