@@ -41,7 +41,10 @@ class PyTreeNode:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Keeps `replace` that of records where another base brings its own, as brax's State does."""
         super().__init_subclass__(**kwargs)
-        cls.replace = PyTreeNode.replace  # pyright: ignore
+        if "replace" not in cls.__dict__:
+            cls.replace = next(
+                b.replace for b in cls.__mro__ if issubclass(b, PyTreeNode) and "replace" in vars(b)
+            )
 
     def replace(self, **fields: Any) -> Self:
         """A copy with some fields replaced; `_impl` stands for the record itself.
@@ -173,6 +176,14 @@ class Data(PyTreeNode, engine_data.Data):
     efc_aref: Array | None = leaf("nefcmax", "reference acceleration", default=None)
     efc_frictionloss: Array | None = leaf("nefcmax", "friction loss; 0: none", default=None)
 
+    def replace(self, **fields: Any) -> Self:
+        """A copy with some fields replaced; integers become real numbers, as a step returns them."""
+        for name, value in fields.items():
+            if name in _REAL and jnp.issubdtype(getattr(value, "dtype", float), jnp.integer):
+                fields[name] = jnp.asarray(value, float)
+        new: Any = PyTreeNode.replace(self, **fields)
+        return new
+
     @property
     def _impl(self) -> Self:
         """The data itself, its contacts without what a subclass of Contact adds."""
@@ -192,6 +203,10 @@ class Data(PyTreeNode, engine_data.Data):
 
     def __getitem__(self, key: Any) -> Self:
         return jax.tree.map(lambda x: x[key], self)
+
+
+_REAL = {field.name for field in Data.leaf_fields() if field.metadata["dtype"] is float}
+"""Fields of real numbers."""
 
 
 def _like(done: Any, x: Any) -> Array:

@@ -287,6 +287,15 @@ def test_controls_of_the_wrong_shape_are_an_error(scene):
         jax.jit(lambda x: model.replace(body_parentid=x).nq)(jnp.zeros(model.nbody, int))
 
 
+def test_whole_numbers_in_a_state(scene):
+    """A scan wants what a step returns to have the types of what it got."""
+    _, _, model, data = scene
+    placed = data.replace(mocap_pos=jnp.asarray([[1, 2, 3]]), qvel=np.zeros(model.nv, int))
+    assert placed.mocap_pos.dtype == placed.qvel.dtype == data.qpos.dtype
+    after = jax.eval_shape(mjx.step, model, placed)
+    assert [x.dtype for x in jax.tree.leaves(after)] == [x.dtype for x in jax.tree.leaves(placed)]
+
+
 @pytest.mark.parametrize("impl", ["jax", "WARP", "cpp", mjx.Impl.C, None])
 def test_implementations(scene, impl):
     model = mjx.put_model(scene[0], impl=impl)

@@ -1,0 +1,82 @@
+"""Records that libraries derive from MJX's, as brax does: with fields and a `replace` of their own, in a scan."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxsim import mjx
+
+from .scene import close, engine
+
+
+@dataclasses.dataclass(frozen=True)
+class Base:
+    """A base that brings its own replace, as flax's dataclasses do."""
+
+    def replace(self, **fields):
+        return dataclasses.replace(self, **fields)
+
+
+class Contact(mjx.Contact, Base):
+    """Contacts with the bodies that touch."""
+
+    link: jax.Array
+
+
+class State(Base, mjx.Data):
+    """Data with coordinates under other names."""
+
+    q: jax.Array
+
+
+class System(mjx.Model):
+    """A model with a traced field and a static one."""
+
+    elasticity: jax.Array
+    names_of_links: Any = dataclasses.field(metadata={"pytree_node": False})
+
+
+@pytest.fixture(scope="module")
+def scene():
+    m, d = engine()
+    model = mjx.put_model(m)
+    system = System(elasticity=jnp.ones(2), names_of_links=["a", "b"], **model.__dict__)
+    return m, model, jax.tree.map(jnp.array, system), mjx.put_data(m, d)
+
+
+def test_a_system_is_a_model(scene):
+    m, model, system, data = scene
+    assert isinstance(system, mjx.Model)
+    assert (system.nq, system.nM, system.impl) == (m.nq, m.nM, mjx.Impl.JAX)
+    assert len(jax.tree.leaves(system)) == len(jax.tree.leaves(model)) + 1
+    close(mjx.make_data(system).qpos, m.qpos0)
+    heavier = system.tree_replace({"opt.timestep": 0.01, "elasticity": jnp.zeros(2)})
+    assert type(heavier) is System
+    close(jax.jit(mjx.kinematics)(heavier, data).xpos, mjx.kinematics(model, data).xpos)
+
+
+def test_a_state_goes_through_steps(scene):
+    _, model, system, data = scene
+    link = model.geom_bodyid[data.contact.geom1]
+    contact = Contact(link=link, **data.contact.__dict__)
+    state = State(q=data.qpos, **(data.__dict__ | {"contact": contact}))
+
+    @jax.jit
+    def run(state):
+        def one(state, _):
+            after = mjx.step(system, state)
+            assert type(after._impl.contact) is mjx.Contact
+            return after.replace(q=after.qpos), None
+
+        return jax.lax.scan(one, state, None, length=2)[0]
+
+    after = run(state)
+    assert type(after) is State
+    assert type(after.contact) is Contact
+    assert jax.tree.structure(after) == jax.tree.structure(state)
+    expected = jax.jit(lambda d: mjx.step(model, mjx.step(model, d)))(data)
+    close(after.q, expected.qpos)
+    close(after.contact.dist, expected.contact.dist)
