@@ -42,9 +42,8 @@ class PyTreeNode:
         """Keeps `replace` that of records where another base brings its own, as brax's State does."""
         super().__init_subclass__(**kwargs)
         if "replace" not in cls.__dict__:
-            cls.replace = next(
-                b.replace for b in cls.__mro__ if issubclass(b, PyTreeNode) and "replace" in vars(b)
-            )
+            ours = (base for base in cls.__mro__ if issubclass(base, PyTreeNode) and "replace" in vars(base))
+            type.__setattr__(cls, "replace", next(ours).replace)
 
     def replace(self, **fields: Any) -> Self:
         """A copy with some fields replaced; `_impl` stands for the record itself.
