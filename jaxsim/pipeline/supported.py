@@ -32,12 +32,12 @@ from jaxsim.pipeline.sensors.table import refusal
 from jaxsim.pipeline.transmission import TRANSMISSIONS
 from jaxsim.pytree import Static
 from jaxsim.results import UnsupportedError
+from jaxsim.solver.solve import SOLVERS
 from jaxsim.structure.slots import unsupported_pairs
 
 __all__ = ["asks_for_more", "check_supported"]
 
 _EQUALITIES = (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON)
-_SOLVERS = (SolverType.NEWTON,)
 _FLAGS = (EnableBit.SLEEP, EnableBit.DIAGEXACT, EnableBit.IPC)
 
 
@@ -82,7 +82,7 @@ _OPTIONS: tuple[tuple[Callable[[Static], bool], Callable[[Static], str]], ...] =
         lambda o: o.integrator not in INTEGRATORS,
         lambda o: f"integrator {IntegratorType(o.integrator).name.lower()}",
     ),
-    (lambda o: o.solver not in _SOLVERS, lambda o: f"solver {SolverType(o.solver).name}"),
+    (lambda o: o.solver not in SOLVERS, lambda o: f"solver {SolverType(o.solver).name}"),
     (
         lambda o: any(o.enableflags & f for f in _FLAGS),
         lambda o: "flag " + ", ".join(str(f.name).lower() for f in _FLAGS if o.enableflags & f),

@@ -53,6 +53,10 @@ class DofJacobian(Record):
         diagonal = np.flatnonzero(structure.rows == structure.cols)
         return add_rows(c, diagonal[self.dof], structure.size)
 
+    def matrix(self, nv: int) -> Array:
+        """J, `(k, nv, 1)`."""
+        return jnp.asarray(self.sign[:, None] * np.eye(nv)[self.dof])[..., None]
+
 
 class DenseJacobian(Record):
     """Scalar rows with an entry for every dof."""
@@ -75,6 +79,11 @@ class DenseJacobian(Record):
     def gram(self, structure: TreeStructure, c: Array) -> Array:
         """Entries of `J^T diag(c) J`."""
         return _gram(self.J, c[:, None] * self.J, structure=structure)
+
+    def matrix(self, nv: int) -> Array:
+        """J, `(k, nv, W)`."""
+        del nv
+        return self.J
 
 
 class ContactJacobian(Record):
@@ -121,6 +130,14 @@ class EdgeJacobian(Record):
     def gram(self, structure: TreeStructure, c: Array) -> Array:
         """Entries of `J^T diag(c) J`."""
         return self.contacts.gram(structure, pyramid.curvature(self.friction, c))
+
+    def matrix(self, nv: int) -> Array:
+        """J, `(k, nv, W)`."""
+        J = self.contacts.J
+        if not self.friction.shape[1]:
+            return J[:, 0]
+        normal, tangent = J[:, :1], self.friction[:, :, None] * J[:, 1:]
+        return jnp.stack([normal + tangent, normal - tangent], axis=2).reshape(-1, nv, J.shape[-1])
 
 
 Jacobian = DofJacobian | DenseJacobian | EdgeJacobian

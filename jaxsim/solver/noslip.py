@@ -21,7 +21,7 @@ from jaxsim.model import Model
 from jaxsim.solver import linalg
 from jaxsim.solver.adjoint import Optimum
 from jaxsim.solver.assembly import Problem
-from jaxsim.solver.jacobian import ContactJacobian, DenseJacobian, DofJacobian
+from jaxsim.solver.jacobian import ContactJacobian
 from jaxsim.solver.rows import Rows, RowValues, transpose
 from jaxsim.solver.slip import Friction, friction_rows, with_friction
 from jaxsim.solver.slip_adjoint import held
@@ -224,10 +224,7 @@ def _matrix(part: Friction, nv: int) -> Array:
     J = part.J
     if isinstance(J, ContactJacobian):
         return part.scale[:, :, None] * J.J
-    if isinstance(J, DofJacobian):
-        return jnp.asarray(J.sign[:, None] * np.eye(nv)[J.dof], part.aref.dtype)[:, None, :, None]
-    assert isinstance(J, DenseJacobian)
-    return J.J[:, None]
+    return J.matrix(nv).astype(part.aref.dtype)[:, None]
 
 
 def _unpacked(

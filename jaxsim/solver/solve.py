@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.data import Data
-from jaxsim.enums import DisableBit
+from jaxsim.enums import DisableBit, SolverType
 from jaxsim.math.axis import concat, sum_rows
 from jaxsim.model import Model
 from jaxsim.results import WarningBit
 from jaxsim.solver.adjoint import Optimum, evaluate, optimum
 from jaxsim.solver.assembly import Problem, forces
+from jaxsim.solver.cg import conjugate_gradients
 from jaxsim.solver.newton import Solution, minimise
 from jaxsim.solver.noslip import Held, without_slip
+from jaxsim.solver.pgs import gauss_seidel
 from jaxsim.solver.rows import Rows
-from jaxsim.structure.rows import row_layout
+from jaxsim.structure.rows import RowLayout, row_layout
 
-__all__ = ["solve"]
+__all__ = ["SOLVERS", "solve"]
 
 _ROUND_OFF = 100
 """Gradients this many times the rounding error of their terms count as zero."""
@@ -27,6 +32,28 @@ _FEW = 4
 
 _ROUGH = 0.5
 """What such an approximation may leave of the forces that act; beyond, the warning is set for them too."""
+
+
+_Method = Callable[[RowLayout, Model, Problem, Array, Array | None], tuple[Solution, Optimum]]
+
+
+def _primal(minimise: Callable[..., Solution]) -> _Method:
+    """A solver that finds the acceleration: forces follow from it."""
+
+    def solved(layout: RowLayout, model: Model, problem: Problem, smooth: Array, guess: Array | None) -> Any:
+        solution = minimise(layout, model, problem, smooth, guess)
+        # the force as the iteration left it: that of rows computed anew has their rounding, times their stiffness
+        return solution, Optimum(solution.x, solution.push, forces(problem.rows, solution.r))
+
+    return solved
+
+
+SOLVERS: dict[int, _Method] = {
+    SolverType.PGS: gauss_seidel,
+    SolverType.CG: _primal(conjugate_gradients),
+    SolverType.NEWTON: _primal(minimise),
+}
+"""What finds the optimum: a function of (rows' layout, model, problem, smooth acceleration, warm start)."""
 
 
 def solve(model: Model, data: Data) -> Data:
@@ -46,11 +73,9 @@ def solve(model: Model, data: Data) -> Data:
     known = None if data.work.solution is None else lax.stop_gradient(data.work.solution)
     if known is None:
         guess = None if model.opt.disableflags & DisableBit.WARMSTART else data.qacc_warmstart
-        solution = minimise(
+        solution, found = SOLVERS[model.opt.solver](
             layout, lax.stop_gradient(model), fixed, *lax.stop_gradient((data.qacc_smooth, guess))
         )
-        # the force as the iteration left it: that of rows computed anew has their rounding, times their stiffness
-        found = Optimum(solution.x, solution.push, forces(fixed.rows, solution.r))
         statistics = _statistics(lax.stop_gradient(model), fixed, solution, data.warning)
     else:
         found = evaluate(fixed, known[: model.nv])

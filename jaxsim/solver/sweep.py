@@ -17,6 +17,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.collision.select import pick_first
+from jaxsim.math import safe
 from jaxsim.math.axis import contract, take
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.gather import Index, rows_by_world, widen
@@ -26,7 +27,7 @@ from jaxsim.solver import linalg
 from jaxsim.solver.ball import least_in_ball
 from jaxsim.structure.sparsity import TreeStructure
 
-__all__ = ["Arranged", "Blocks", "arrange", "in_slots", "sweep"]
+__all__ = ["Arranged", "Blocks", "accelerated", "arrange", "in_slots", "projected", "sweep"]
 
 _CHUNK = 8
 """Blocks gathered together."""
@@ -176,6 +177,26 @@ def sweep(blocks: Arranged, x: Array, y: Array, live: Array) -> tuple[Array, Arr
     return lax.fori_loop(0, jnp.max(blocks.number), visit, (x, y, jnp.zeros_like(x[0])))
 
 
+def accelerated(blocks: Arranged, x: Array, y: Array) -> Array:
+    """The acceleration `x (nv, W)` and what the forces `y (n, d, W)` add to it."""
+
+    def add(i: Array, x: Array) -> Array:
+        """Adds that of block i."""
+        own = lax.dynamic_index_in_dim(y, i, keepdims=False)
+        return _moved(blocks.B, x, jnp.where(i < blocks.number, own, 0), i)
+
+    return lax.fori_loop(0, jnp.max(blocks.number), add, x)
+
+
+def projected(blocks: Arranged, y: Array) -> Array:
+    """Forces `(n, d, W)` that are allowed, near y."""
+    if blocks.shape == "box":
+        return jnp.clip(y, blocks.low, blocks.high)
+    normal = jnp.maximum(y[:, :1], 0)
+    length = safe.norm(y[:, 1:])[:, None]
+    return jnp.concatenate([normal, y[:, 1:] * jnp.minimum(safe.divide(normal, length), 1)], axis=1)
+
+
 @stage
 def _slope(J: Array, R: Array, aref: Array, x: Array, y: Array, i: Array) -> Array:
     """Slope of the cost by the forces of block i, `(d, W)`."""
@@ -216,5 +237,26 @@ def _in_ball(A: Array, slope: Array, y: Array, low: Array, high: Array) -> Array
     return least_in_ball(A, slope - contract(A, y[:, None]), high[0])
 
 
-SHAPES: dict[str, Callable[[Array, Array, Array, Array, Array], Array]] = {"box": _in_box, "ball": _in_ball}
+def _in_cone(A: Array, slope: Array, y: Array, low: Array, high: Array) -> Array:
+    """The first force at least as large as the length of the others: along the ray of y, then across it."""
+    del low, high
+    normal = _along_ray(A, slope, y)
+    linear = slope[1:] - contract(A[1:, 1:], y[1:, None]) + A[1:, 0] * (normal - y[0])
+    return jnp.concatenate([normal[None], least_in_ball(A[1:, 1:], linear, normal)])
+
+
+@stage
+def _along_ray(A: Array, slope: Array, y: Array) -> Array:
+    """The normal force that is best along the ray from the tip of the cone through y, or by itself at the tip."""
+    curvature = contract(contract(A, y[:, None]), y)
+    ray = jnp.maximum(1 - safe.divide(contract(y, slope), curvature), 0) * y[0]
+    alone = jnp.maximum(y[0] - safe.divide(slope[0], A[0, 0]), 0)
+    return jnp.where((y[0] < MINVAL) | (curvature < MINVAL), alone, ray)
+
+
+SHAPES: dict[str, Callable[[Array, Array, Array, Array, Array], Array]] = {
+    "box": _in_box,
+    "ball": _in_ball,
+    "cone": _in_cone,
+}
 """By the shape of what is allowed: the best forces `(d, W)` of a block from (A, slope, forces, low, high)."""

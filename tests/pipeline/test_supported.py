@@ -17,7 +17,7 @@ BODY = """<worldbody><site name="s0"/>
 @pytest.mark.parametrize(
     ("xml", "message"),
     [
-        ("<option solver='CG'/>", "solver CG"),
+        ("<option><flag diagexact='enable'/></option>", "flag diagexact"),
         (
             "<actuator><general name='a' joint='j' dyntype='user'/></actuator>",
             "actuator 'a': dyntype user",
