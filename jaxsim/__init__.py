@@ -150,7 +150,9 @@ _INTEROP = {"get_data": "get_data", "get_data_into": "get_data", "put_data": "pu
 
 
 def __getattr__(name: str) -> Any:
-    """Loads the exchange of data with the C engine on first use: it imports mujoco."""
+    """Loads on first use MJX's names, and the exchange of data with the C engine, which imports mujoco."""
+    if name == "mjx":
+        return importlib.import_module("jaxsim.mjx")
     if name in _INTEROP:
         return getattr(importlib.import_module(f"jaxsim.interop.{_INTEROP[name]}"), name)
     raise AttributeError(f"module 'jaxsim' has no attribute {name!r}")

@@ -6,6 +6,8 @@ differs from MJX is listed in docs/coming-from-mjx.md.
 
 from __future__ import annotations
 
+from typing import Any
+
 from jaxsim.mjx import enums, math
 from jaxsim.mjx.alias import stand_in
 from jaxsim.mjx.convert import (
@@ -166,3 +168,22 @@ __all__ = [
     "transmission",
     "xfrc_accumulate",
 ]
+
+_ABSENT = {
+    "benchmark": "use `jaxsim benchmark`, or python -m benchmarks.run",
+    "create_render_context": "MJX renders by Warp; draw with mujoco.Renderer what mjx.get_data returns",
+    "deriv_smooth_vel": "jax.jacfwd through mjx.forward gives exact derivatives",
+    "get_depth": "MJX renders by Warp; draw with mujoco.Renderer what mjx.get_data returns",
+    "get_rgb": "MJX renders by Warp; draw with mujoco.Renderer what mjx.get_data returns",
+    "get_segmentation": "MJX renders by Warp; draw with mujoco.Renderer what mjx.get_data returns",
+    "refit_bvh": "there is no hierarchy of bounding volumes to refit",
+    "render": "MJX renders by Warp; draw with mujoco.Renderer what mjx.get_data returns",
+    "render_with_segmentation": "MJX renders by Warp; draw with mujoco.Renderer what mjx.get_data returns",
+}
+"""Names of MJX that are not here, and what to do instead."""
+
+
+def __getattr__(name: str) -> Any:
+    """Says what to use instead of what MJX has and this package has not."""
+    hint = f": {_ABSENT[name]}" if name in _ABSENT else ""
+    raise AttributeError(f"module 'jaxsim.mjx' has no attribute {name!r}{hint}")
