@@ -25,7 +25,7 @@ def benchmark(
     Every engine runs the same model with its own options, from the same states, under the same controls.
 
     Args:
-        model: Path of an MJCF file, or a bundled model: arm, cartpole, humanoid, quadruped.
+        model: Path of an MJCF file, or a bundled model (quadruped, humanoid, arm, ...).
         peers: Other engines, separated by commas: mujoco (the C engine, on all cores), mjx. They must be installed.
         worlds: Number of worlds.
         steps: Steps of a rollout.

@@ -16,7 +16,7 @@ def info(model: tyro.conf.Positional[str], /) -> None:
     """Says what is in a model, its sizes and the sizes of its buffers.
 
     Args:
-        model: Path of an MJCF file, or a bundled model: arm, cartpole, humanoid, quadruped.
+        model: Path of an MJCF file, or a bundled model (quadruped, humanoid, arm, ...).
     """
     import time
 

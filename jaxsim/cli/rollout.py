@@ -33,7 +33,7 @@ def rollout(
     velocities.
 
     Args:
-        model: Path of an MJCF file, or a bundled model: arm, cartpole, humanoid, quadruped.
+        model: Path of an MJCF file, or a bundled model (quadruped, humanoid, arm, ...).
         worlds: Number of worlds.
         steps: Steps of every world.
         seed: Seed of velocities and controls.

@@ -1,4 +1,4 @@
-"""The models that come with the package: `cartpole`, `quadruped`, `humanoid`, `arm`.
+"""The models that come with the package: `cartpole`, `reacher`, `hopper`, `quadruped`, `humanoid`, `arm`, `hand`.
 
 Each has a keyframe `home`, in which it rests under that keyframe's controls.
 """

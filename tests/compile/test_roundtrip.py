@@ -42,7 +42,7 @@ def round_trip(spec: Spec, folder: Path | None = None) -> None:
     np.testing.assert_array_equal(one.mesh_normal, two.mesh_normal)
 
 
-@pytest.mark.parametrize("name", ["arm", "cartpole", "humanoid", "quadruped"])
+@pytest.mark.parametrize("name", ["arm", "cartpole", "hand", "humanoid", "quadruped"])
 def test_bundled_models(name):
     round_trip(Spec.from_file(models.path(name)))
 

@@ -7,16 +7,16 @@ import pytest
 from jaxsim import models
 from jaxsim.cli.models import CommandError, locate
 
-STANDS = {"quadruped": 2, "humanoid": 2, "arm": None}
-"""Coordinate that is the height of the root; None: the arm holds its pose."""
+STANDS = {"quadruped": 2, "humanoid": 2, "hopper": 1, "hand": 14}
+"""Coordinate that is the height of the root, or of what is held."""
 
 
 def test_names_and_paths():
-    assert models.names() == ("arm", "cartpole", "humanoid", "quadruped")
+    assert models.names() == ("arm", "cartpole", "hand", "hopper", "humanoid", "quadruped", "reacher")
     for name in models.names():
         assert models.path(name).is_file()
         assert locate(name) == models.path(name)
-    with pytest.raises(KeyError, match="arm, cartpole, humanoid, quadruped"):
+    with pytest.raises(KeyError, match="arm, cartpole, hand, hopper, humanoid, quadruped, reacher"):
         models.path("octopus")
 
 
@@ -38,7 +38,7 @@ def test_home_is_the_first_keyframe_and_rests(name):
     # 3 cm and 0.06 rad: what the position servos give way under the weight
     np.testing.assert_allclose(data.qpos, model.key_qpos[0], atol=0.12 if name == "quadruped" else 0.06)
     assert np.abs(data.qvel).max() < 0.02
-    if STANDS.get(name) is not None:
+    if name in STANDS:
         assert abs(data.qpos[STANDS[name]] - model.key_qpos[0][STANDS[name]]) < 0.03
 
 
@@ -56,7 +56,9 @@ def test_wild_controls_do_not_break_it(name):
     assert np.abs(data.qvel).max() < 80
 
 
-@pytest.mark.parametrize(("name", "mass"), [("cartpole", 1.1), ("quadruped", 12.8), ("humanoid", 65.3)])
+@pytest.mark.parametrize(
+    ("name", "mass"), [("cartpole", 1.1), ("hopper", 11.0), ("quadruped", 12.8), ("humanoid", 65.3)]
+)
 def test_mass(name, mass):
     model = mujoco.MjModel.from_xml_path(str(models.path(name)))
     assert model.body_subtreemass[0] == pytest.approx(mass)

@@ -1,0 +1,186 @@
+"""An environment: a model, a task, and the two pure functions that reinforcement learning calls.
+
+A task says how an episode starts, what an action does, what is observed, what is rewarded and when it is over; `reset`
+and `step` are the same for all. Both are functions of one world: `jax.vmap` makes many of them.
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+import dataclasses
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsim.data import Data
+from jaxsim.envs.config import Config
+from jaxsim.interop.mujoco import make_data
+from jaxsim.model import Model
+from jaxsim.pipeline.forward import forward, step
+from jaxsim.results import WarningBit
+
+__all__ = ["Env", "State"]
+
+_BROKEN = WarningBit.BAD_QPOS | WarningBit.BAD_QVEL | WarningBit.BAD_QACC
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class State:
+    """A moment of an episode.
+
+    Attributes:
+      data: of the simulation.
+      obs: what the agent sees, (observation_size,).
+      reward: of the last action, a scalar.
+      done: 1.0 if the episode is over, else 0.0.
+      metrics: what each part of the reward gave, weighted, by name.
+      info: what the task remembers, and what wrappers add.
+    """
+
+    data: Data
+    obs: Array
+    reward: Array
+    done: Array
+    metrics: dict[str, Array]
+    info: dict[str, Any]
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+
+class Env(abc.ABC):
+    """Base of all environments.
+
+    Args:
+      model: the model.
+      config: settings; `config.weights` holds a number for each part of the reward.
+
+    Attributes:
+      model: the model.
+      config: the settings.
+      home: controls of the first keyframe, (nu,).
+
+    Raises:
+      ValueError: `ctrl_dt` is not a multiple of the model's timestep.
+    """
+
+    def __init__(self, model: Model, config: Config) -> None:
+        self.model = model
+        self.config = config
+        timestep = float(model.opt.timestep)
+        self._substeps = round(config.ctrl_dt / timestep)
+        if self._substeps < 1 or not np.isclose(self._substeps * timestep, config.ctrl_dt, rtol=1e-4):
+            raise ValueError(f"ctrl_dt {config.ctrl_dt} is not a multiple of the timestep {timestep:g}")
+        self._data = make_data(model)
+        limited = np.asarray(model.actuator_ctrllimited, bool).reshape(-1)
+        low, high = np.asarray(model.actuator_ctrlrange).reshape(-1, 2).T
+        self._low, self._high = np.where(limited, low, -np.inf), np.where(limited, high, np.inf)
+        self._half = np.where(limited, (high - low) / 2, 1.0) * config.action_scale
+        self.home = np.asarray(model.key_ctrl)[0] if model.nkey else np.clip(0.0, self._low, self._high)
+
+    # --- what a task says
+
+    @abc.abstractmethod
+    def start(self, rng: Array) -> tuple[Array, Array, dict[str, Any]]:
+        """How an episode starts: qpos (nq,), qvel (nv,) and what the task remembers."""
+
+    @abc.abstractmethod
+    def observe(self, data: Data, info: dict[str, Any]) -> Array:
+        """What the agent sees, (observation_size,)."""
+
+    @abc.abstractmethod
+    def rewards(self, data: Data, action: Array, info: dict[str, Any]) -> dict[str, Array]:
+        """Parts of the reward by their names in `config.weights`, unweighted scalars."""
+
+    def over(self, data: Data, info: dict[str, Any]) -> Array:
+        """Whether the episode ends here, a bool."""
+        return jnp.zeros((), bool)
+
+    def control(self, action: Array, data: Data, info: dict[str, Any]) -> Array:
+        """Controls (nu,) of an action; by default around those of the first keyframe.
+
+        An action of 1 is `config.action_scale` times half an actuator's range away; the range is kept.
+        """
+        wanted = self.home + self._half * jnp.clip(action, -1.0, 1.0)
+        return jnp.clip(wanted, self._low, self._high).astype(data.ctrl.dtype)
+
+    def proceed(self, data: Data, action: Array, info: dict[str, Any]) -> dict[str, Any]:
+        """What the task remembers after a step."""
+        return info
+
+    # --- what an agent calls
+
+    @property
+    def action_size(self) -> int:
+        """Numbers of an action, each in [-1, 1]."""
+        return self.model.nu
+
+    @property
+    def observation_size(self) -> int:
+        """Numbers of an observation."""
+        return jax.eval_shape(self.reset, jax.random.key(0)).obs.shape[-1]
+
+    @property
+    def dt(self) -> float:
+        """Seconds between two actions."""
+        return self.config.ctrl_dt
+
+    @property
+    def unwrapped(self) -> Env:
+        """This environment."""
+        return self
+
+    def with_model(self, model: Model) -> Self:
+        """The same task with another model of the same structure, of a randomised domain say."""
+        other = copy.copy(self)
+        other.model = model
+        return other
+
+    def reset(self, rng: Array) -> State:
+        """Starts an episode.
+
+        Args:
+          rng: random key.
+        """
+        rng, key = jax.random.split(rng)
+        qpos, qvel, info = self.start(key)
+        dtype = self._data.qpos.dtype
+        home = jnp.asarray(self.home, dtype)
+        data = self._data.replace(qpos=jnp.asarray(qpos, dtype), qvel=jnp.asarray(qvel, dtype), ctrl=home)
+        info = {"rng": rng, "last_action": jnp.zeros(self.action_size, dtype), **info}
+        data = forward(self.model, data.replace(ctrl=self.control(info["last_action"], data, info)))
+        zero = jnp.zeros((), dtype)
+        metrics = dict.fromkeys(self._weights, zero)
+        return State(data, self.observe(data, info), zero, zero, metrics, info)
+
+    def step(self, state: State, action: Array) -> State:
+        """One action: `ctrl_dt` seconds of simulation and what they earn.
+
+        Args:
+          state: where the episode is.
+          action: (action_size,), each in [-1, 1]; what is beyond counts as the end of the range.
+        """
+        info = dict(state.info)
+        ctrl = self.control(action, state.data, info)
+        data = step(self.model, state.data.replace(ctrl=ctrl), self._substeps)
+        broken = (data.warning & int(_BROKEN)) != 0
+        parts = self.rewards(data, action, info)
+        # a world that flew apart was put back by the simulation: what it earned there is nothing
+        earned = {
+            name: jnp.where(broken, 0.0, weight * parts[name]) for name, weight in self._weights.items()
+        }
+        done = (self.over(data, info) | broken).astype(state.done.dtype)
+        info = self.proceed(data, action, info) | {"last_action": action}
+        reward = sum(earned.values(), start=jnp.zeros_like(state.reward))
+        metrics = state.metrics | earned
+        return State(data, self.observe(data, info), reward, done, metrics, info)
+
+    @property
+    def _weights(self) -> dict[str, float]:
+        return dataclasses.asdict(self.config.weights)  # pyright: ignore

@@ -1,0 +1,77 @@
+"""Another model in each world: masses, frictions, gains and damping scaled at random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsim.model import Model
+
+__all__ = ["randomise"]
+
+_SCALED = {
+    "friction": ("geom_friction",),
+    "mass": ("body_mass", "body_inertia"),
+    "damping": ("dof_damping",),
+    "armature": ("dof_armature",),
+    "gain": ("actuator_gainprm", "actuator_biasprm"),
+}
+"""Leaves that are scaled together, by what they are."""
+
+
+def randomise(
+    model: Model,
+    rng: Array,
+    *,
+    friction: tuple[float, float] = (0.6, 1.4),
+    mass: tuple[float, float] = (0.9, 1.1),
+    damping: tuple[float, float] = (0.8, 1.2),
+    armature: tuple[float, float] = (1.0, 1.0),
+    gain: tuple[float, float] = (0.9, 1.1),
+) -> tuple[Model, Model]:
+    """Models of many worlds, for `Randomised` and `wrap_for_training`.
+
+    Each quantity is scaled by a number drawn uniformly from its range: one a world for friction, one a body for mass
+    (its inertia with it), one a degree of freedom for damping and armature, one an actuator for gains. Numbers that
+    the compiler derives from these (`body_subtreemass`, `dof_invweight0` ...) are not: as in mjSpec's practice they
+    are the nominal model's; call `set_const` on the result where that matters.
+
+    Args:
+      model: the nominal model.
+      rng: a random key a world, (worlds,) typed or (worlds, 2).
+      friction: least and largest scale of friction coefficients.
+      mass: of masses and inertias.
+      damping: of damping.
+      armature: of rotor inertias.
+      gain: of actuators' gains, and of their biases with them.
+
+    Returns:
+      The model with a world axis on the leaves that differ, and a model of the axes: 0 or None.
+
+    Raises:
+      ValueError: a range is empty or not positive.
+    """
+    ranges = {"friction": friction, "mass": mass, "damping": damping, "armature": armature, "gain": gain}
+    for name, (low, high) in ranges.items():
+        if not 0 < low <= high:
+            raise ValueError(f"{name}: no range of positive scales: {low}, {high}")
+    drawn = {name: bounds for name, bounds in ranges.items() if bounds != (1.0, 1.0)}
+
+    def one(key: Array) -> dict[str, Any]:
+        leaves = {}
+        for name, (low, high) in drawn.items():
+            key, own = jax.random.split(key)
+            first = getattr(model, _SCALED[name][0])
+            count = 1 if name == "friction" else first.shape[0]
+            scale = jax.random.uniform(own, (count,), jnp.asarray(first).dtype, low, high)
+            for leaf in _SCALED[name]:
+                x = jnp.asarray(getattr(model, leaf))
+                leaves[leaf] = x * scale.reshape(-1, *[1] * (x.ndim - 1))
+        return leaves
+
+    leaves = jax.vmap(one)(rng)
+    axes = jax.tree.map(lambda x: None, model).replace(**dict.fromkeys(leaves, 0))
+    return model.replace(**leaves), axes

@@ -1,0 +1,167 @@
+"""Around an environment: many worlds, episodes of a length, starting again, another model in each world.
+
+`wrap_for_training` puts them together in the order, and with the arguments, that brax's trainers ask for.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxsim.envs.base import Env, State
+from jaxsim.model import Model
+
+__all__ = ["AutoReset", "Episode", "Randomised", "Vmap", "Wrapper", "wrap_for_training"]
+
+Randomise = Callable[[Model], tuple[Model, Model]]
+"""From one model to a model of all worlds, and which of its leaves have a world axis (0) or not (None)."""
+
+
+class Wrapper:
+    """Passes everything on to the environment inside."""
+
+    def __init__(self, env: Any) -> None:
+        self.env = env
+
+    def reset(self, rng: Array) -> State:
+        """See `Env.reset`."""
+        return self.env.reset(rng)
+
+    def step(self, state: State, action: Array) -> State:
+        """See `Env.step`."""
+        return self.env.step(state, action)
+
+    @property
+    def unwrapped(self) -> Env:
+        """The environment at the bottom."""
+        return self.env.unwrapped
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+
+class Vmap(Wrapper):
+    """Many worlds: keys, states and actions with a leading axis."""
+
+    def reset(self, rng: Array) -> State:
+        """Starts an episode a key."""
+        return jax.vmap(self.env.reset)(rng)
+
+    def step(self, state: State, action: Array) -> State:
+        """One action a world."""
+        return jax.vmap(self.env.step)(state, action)
+
+
+class Randomised(Wrapper):
+    """Many worlds, each with a model of its own.
+
+    Args:
+      env: the environment.
+      randomise: gives the model of all worlds, and which of its leaves have a world axis.
+    """
+
+    def __init__(self, env: Env, randomise: Randomise) -> None:
+        super().__init__(env)
+        self.models, self.axes = randomise(env.model)
+
+    def _with(self, model: Model) -> Any:
+        env = copy.copy(self.env)
+        return env.with_model(model)
+
+    def reset(self, rng: Array) -> State:
+        """Starts an episode a key."""
+        return jax.vmap(lambda m, key: self._with(m).reset(key), in_axes=(self.axes, 0))(self.models, rng)
+
+    def step(self, state: State, action: Array) -> State:
+        """One action a world."""
+        one = jax.vmap(lambda m, s, a: self._with(m).step(s, a), in_axes=(self.axes, 0, 0))
+        return one(self.models, state, action)
+
+
+class Episode(Wrapper):
+    """Counts steps, repeats actions and cuts episodes off; works on one world and on many.
+
+    `info["steps"]` counts, `info["truncation"]` is 1 where an episode was cut off rather than over.
+
+    Args:
+      env: the environment.
+      length: steps of an episode, actions repeated among them.
+      repeat: how often each action is applied; their rewards are added up.
+    """
+
+    def __init__(self, env: Any, length: int, repeat: int = 1) -> None:
+        super().__init__(env)
+        self.length, self.repeat = length, repeat
+
+    def reset(self, rng: Array) -> State:
+        """Starts counting."""
+        state = self.env.reset(rng)
+        zero = jnp.zeros_like(state.done)
+        return state.replace(info={**state.info, "steps": zero, "truncation": zero})
+
+    def step(self, state: State, action: Array) -> State:
+        """One action, `repeat` times."""
+
+        def once(state: State, _: None) -> tuple[State, Array]:
+            after = self.env.step(state, action)
+            return after, after.reward
+
+        after, rewards = jax.lax.scan(once, state, None, length=self.repeat)
+        steps = state.info["steps"] + self.repeat
+        late = jnp.where(steps >= self.length, 1.0, 0.0).astype(steps.dtype)
+        info = {**after.info, "steps": steps, "truncation": late * (1 - after.done)}
+        return after.replace(reward=jnp.sum(rewards, axis=0), done=jnp.maximum(after.done, late), info=info)
+
+
+class AutoReset(Wrapper):
+    """Worlds whose episode is over start again where they started first; works on one world and on many.
+
+    The reward and `done` stay those of the last step; `obs` and `data` are already those of the new episode.
+    """
+
+    def reset(self, rng: Array) -> State:
+        """Remembers the start."""
+        state = self.env.reset(rng)
+        return state.replace(info={**state.info, "first_data": state.data, "first_obs": state.obs})
+
+    def step(self, state: State, action: Array) -> State:
+        """One action, after which what is over starts again."""
+        info = dict(state.info)
+        if "steps" in info:
+            info["steps"] = jnp.where(state.done > 0, 0.0, info["steps"]).astype(info["steps"].dtype)
+        after = self.env.step(state.replace(done=jnp.zeros_like(state.done), info=info), action)
+
+        def chosen(first: Array, now: Array) -> Array:
+            over = after.done.reshape(after.done.shape + (1,) * (now.ndim - after.done.ndim))
+            return jnp.where(over > 0, first, now)
+
+        return after.replace(
+            data=jax.tree.map(chosen, after.info["first_data"], after.data),
+            obs=jax.tree.map(chosen, after.info["first_obs"], after.obs),
+        )
+
+
+def wrap_for_training(
+    env: Env,
+    episode_length: int | None = None,
+    action_repeat: int = 1,
+    randomization_fn: Randomise | None = None,
+) -> Wrapper:
+    """Many worlds that start again by themselves, as brax's trainers want them (`wrap_env_fn=`).
+
+    Args:
+      env: the environment.
+      episode_length: steps of an episode; default: the config's.
+      action_repeat: how often each action is applied.
+      randomization_fn: another model in each world; see `jaxsim.envs.randomise`.
+    """
+    many = Vmap(env) if randomization_fn is None else Randomised(env, randomization_fn)
+    length = env.config.episode_length if episode_length is None else episode_length
+    return AutoReset(Episode(many, length, action_repeat))

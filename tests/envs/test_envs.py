@@ -1,0 +1,182 @@
+"""Environments: what their names promise, what a step is, how an episode starts and ends."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxsim
+from jaxsim import envs
+from jaxsim.envs.shaping import nearness, to_local
+
+OBSERVED = {
+    "cartpole_balance": 5,
+    "cartpole_swingup": 5,
+    "cube_turn": 51,
+    "hopper_hop": 11,
+    "humanoid_stand": 73,
+    "humanoid_walk": 73,
+    "pick": 36,
+    "push": 36,
+    "quadruped": 48,
+    "quadruped_rough": 48,
+    "reacher": 8,
+}
+STILL = {
+    "cube_turn": 0.19,
+    "hopper_hop": 0.3,
+    "humanoid_stand": 0.95,
+    "quadruped": 0.35,
+    "quadruped_rough": 0.3,
+}
+"""What doing nothing earns at least, a step, where the robot stands by itself."""
+
+
+def test_names():
+    assert set(envs.names()) == set(OBSERVED)
+    with pytest.raises(KeyError, match="did you mean 'quadruped'"):
+        envs.load("quadroped")
+    with pytest.raises(KeyError, match="there are cartpole_balance"):
+        envs.default_config("xyz")
+
+
+def test_settings():
+    usual = envs.default_config("quadruped")
+    config = envs.override(usual, {"weights.track": 2, "speed": 0.5})
+    assert (config.weights.track, config.speed, usual.weights.track) == (2.0, 0.5, 1.0)
+    with pytest.raises(KeyError, match=r"no setting 'weights.trak' \(did you mean 'track'\?\)"):
+        envs.override(usual, {"weights.trak": 2.0})
+    with pytest.raises(KeyError, match=r"no setting 'speed.high'"):
+        envs.override(usual, {"speed.high": 2.0})
+    with pytest.raises(TypeError, match="speed is a float, not '1'"):
+        envs.override(usual, {"speed": "1"})
+    with pytest.raises(TypeError, match="episode_length is a int"):
+        envs.override(usual, {"episode_length": 10.5})
+
+
+def test_time_between_actions_is_whole_steps():
+    with pytest.raises(ValueError, match=r"ctrl_dt 0.025 is not a multiple of the timestep 0.01"):
+        envs.load("cartpole_balance", overrides={"ctrl_dt": 0.025})
+
+
+def test_nearness():
+    x = jnp.array([-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
+    found = nearness(x, -1.0, 1.0, 2.0)
+    np.testing.assert_allclose(found, [0.1, 0.1**0.25, 1, 1, 1, 0.1**0.25, 0.1], rtol=1e-12)
+    np.testing.assert_array_equal(nearness(x, 0.0, jnp.inf, 0.0), [0, 0, 0, 1, 1, 1, 1])
+    for wrong in ((1.0, -1.0, 1.0), (0.0, 1.0, -1.0), (0.0, 1.0, 1.0, 1.0)):
+        with pytest.raises(ValueError, match="no interval"):
+            nearness(x, *wrong)
+
+
+def test_to_local():
+    axes = jnp.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # x is the world's y
+    np.testing.assert_array_equal(to_local(axes, jnp.array([0.0, 2.0, 3.0])), [2, 0, 3])
+
+
+@pytest.fixture(scope="module")
+def cartpole():
+    env = envs.load("cartpole_balance")
+    return env, jax.jit(env.reset), jax.jit(env.step)
+
+
+def test_a_step_is_the_simulations(cartpole):
+    env, reset, step = cartpole
+    state = reset(jax.random.key(3))
+    assert state.obs.shape == (env.observation_size,) == (5,)
+    assert env.action_size == 1
+    assert env.dt == 0.02
+    data = jaxsim.make_data(env.model).replace(
+        qpos=state.data.qpos, qvel=state.data.qvel, ctrl=jnp.array([0.3])
+    )
+    data = jax.jit(jaxsim.step, static_argnums=2)(env.model, data, 2)
+    assert env.model.opt.timestep == 0.01
+    after = step(state, jnp.array([0.3]))
+    np.testing.assert_allclose(after.data.qpos, data.qpos, rtol=0, atol=1e-14)
+    x, angle = data.qpos
+    np.testing.assert_allclose(after.obs, [x, np.cos(angle), np.sin(angle), *data.qvel], rtol=0, atol=1e-14)
+    assert after.reward == after.metrics["upright"]
+    assert 0.9 < after.reward < 1
+    assert after.done == 0
+    # beyond the range of actions is its end
+    far = [step(state, jnp.array([u])).data.qpos for u in (1.0, 7.0)]
+    np.testing.assert_array_equal(*far)
+
+
+def test_the_same_key_starts_the_same_episode(cartpole):
+    _, reset, _ = cartpole
+    one, same, other = (reset(jax.random.key(k)).data.qpos for k in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).all()
+
+
+def test_swinging_up_starts_hanging():
+    state = jax.jit(envs.load("cartpole_swingup").reset)(jax.random.key(0))
+    assert state.obs[1] < -0.9
+
+
+def test_a_world_that_breaks_is_over_and_earns_nothing(cartpole):
+    _, reset, step = cartpole
+    state = reset(jax.random.key(0))
+    broken = step(state.replace(data=state.data.replace(qvel=jnp.array([np.nan, 0.0]))), jnp.zeros(1))
+    assert broken.done == 1
+    assert broken.reward == 0
+    assert np.isfinite(broken.obs).all()
+
+
+def test_your_own_environment(cartpole):
+    env = cartpole[0]
+
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Lazy(envs.Config):
+        weights: object = dataclasses.field(default_factory=lambda: envs.default_config("reacher").weights)
+
+    class Still(type(env)):
+        def rewards(self, data, action, info):
+            return {"reach": -jnp.abs(data.qvel[0]), "effort": jnp.abs(action[0])}
+
+    still = Still(env.config)
+    still.config = Lazy()
+    envs.register("still", lambda config: still, Lazy())
+    try:
+        assert envs.load("still") is still
+        assert set(jax.eval_shape(still.reset, jax.random.key(0)).metrics) == {"reach", "effort"}
+    finally:
+        envs.registry._known.pop("still")
+
+
+def test_with_model_changes_the_physics_alone(cartpole):
+    env = cartpole[0]
+    heavy = env.with_model(env.model.replace(body_mass=env.model.body_mass * 10))
+    assert heavy.config is env.config
+    assert float(heavy.model.body_mass[1]) == 10 * float(env.model.body_mass[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OBSERVED)
+def test_every_environment_runs(name):
+    env = envs.load(name)
+    assert env.observation_size == OBSERVED[name]
+    many = envs.wrap_for_training(env)
+    state = jax.jit(many.reset)(jax.random.split(jax.random.key(0), 4))
+
+    @jax.jit
+    def run(state, actions):
+        def one(state, action):
+            after = many.step(state, action)
+            return after, (after.reward, after.done, after.obs)
+
+        return jax.lax.scan(one, state, actions)
+
+    rng = np.random.default_rng(0)
+    shape = (60, 4, env.action_size)
+    _, (reward, done, obs) = run(state, jnp.zeros(shape))
+    assert np.isfinite(obs).all()
+    if name in STILL:
+        assert not done.any()
+        assert reward[10:].mean() > STILL[name]
+    _, (reward, done, obs) = run(state, jnp.asarray(rng.uniform(-1, 1, shape)))
+    assert np.isfinite(obs).all()
+    assert np.isfinite(reward).all()

@@ -1,0 +1,121 @@
+"""Wrappers: many worlds, lengths of episodes, starting again, other models."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxsim import envs
+
+WORLDS = 3
+
+
+class Line:
+    """A point on a line; an action moves it, the reward is where it is, beyond 10 it is over."""
+
+    config = envs.Config(episode_length=7)
+    action_size = 1
+
+    @property
+    def unwrapped(self):
+        return self
+
+    def reset(self, rng):
+        x = jax.random.uniform(rng)
+        return envs.State(x, x[None], jnp.zeros(()), jnp.zeros(()), {}, {"rng": rng})
+
+    def step(self, state, action):
+        x = state.data + action[0]
+        return state.replace(data=x, obs=x[None], reward=x, done=jnp.where(x > 10, 1.0, 0.0))
+
+
+def rollout(env, steps, action=1.0):
+    """States before and after each of some steps."""
+    states = [env.reset(jax.random.split(jax.random.key(0), WORLDS))]
+    for _ in range(steps):
+        states.append(env.step(states[-1], jnp.full((WORLDS, 1), action)))
+    return states
+
+
+def test_episodes_end_and_start_again():
+    env = Line()
+    wrapped = envs.wrap_for_training(env, episode_length=3)
+    states = rollout(wrapped, 7)
+    first = states[0].data
+    for k, state in enumerate(states[1:], 1):
+        late = k % 3 == 0
+        assert (state.done == late).all()
+        assert (state.info["truncation"] == late).all()
+        assert (state.info["steps"] == (k - 1) % 3 + 1).all()
+        np.testing.assert_allclose(state.reward, first + (k - 1) % 3 + 1, rtol=1e-12)
+        np.testing.assert_allclose(state.data, first if late else first + k % 3, rtol=1e-12)
+        np.testing.assert_array_equal(state.obs[:, 0], state.data)
+    assert wrapped.unwrapped is env
+    assert wrapped.action_size == 1
+    with pytest.raises(AttributeError, match="no attribute 'colour'"):
+        _ = wrapped.colour
+
+
+def test_the_usual_length_is_the_configs():
+    assert envs.wrap_for_training(Line()).length == 7
+
+
+def test_a_repeated_action_earns_the_sum():
+    states = rollout(envs.Episode(envs.Vmap(Line()), 4, repeat=2), 2)
+    first = states[0].data
+    np.testing.assert_allclose(states[1].reward, (first + 1) + (first + 2), rtol=1e-12)
+    np.testing.assert_allclose(states[2].data, first + 4, rtol=1e-12)
+    assert (states[1].done == 0).all()
+    assert (states[2].done == 1).all()
+
+
+def test_an_episode_that_is_over_is_not_cut_off():
+    states = rollout(envs.Episode(envs.Vmap(Line()), 1), 1, action=20.0)
+    assert (states[1].done == 1).all()
+    assert (states[1].info["truncation"] == 0).all()
+
+
+@pytest.fixture(scope="module")
+def env():
+    return envs.load("cartpole_balance")
+
+
+def test_each_world_has_a_model_of_its_own(env):
+    keys = jax.random.split(jax.random.key(5), WORLDS)
+
+    def heavier(model):
+        return envs.randomise(model, keys, mass=(0.5, 2.0))
+
+    model, axes = heavier(env.model)
+    scale = model.body_mass[:, 1] / env.model.body_mass[1]
+    assert len(np.unique(scale)) == WORLDS
+    assert ((scale >= 0.5) & (scale <= 2)).all()
+    np.testing.assert_allclose(
+        model.body_inertia[:, 1], scale[:, None] * env.model.body_inertia[1], rtol=1e-12
+    )
+    assert axes.body_mass == 0
+    assert axes.qpos0 is None
+    assert model.geom_friction.shape == (WORLDS, env.model.ngeom, 3)
+    many = envs.wrap_for_training(env, 10, randomization_fn=heavier)
+    state = jax.jit(many.reset)(keys)
+    after = jax.jit(many.step)(state, jnp.zeros((WORLDS, 1)))
+    # each world is what its model gives alone
+    alone = jax.jit(lambda model, state: env.with_model(model).step(state, jnp.zeros(1)))
+    for w in range(WORLDS):
+        own = env.model.replace(
+            **{name: getattr(model, name)[w] for name in ("body_mass", "body_inertia", "geom_friction")},
+            **{
+                name: getattr(model, name)[w]
+                for name in ("dof_damping", "actuator_gainprm", "actuator_biasprm")
+            },
+        )
+        info = {"rng": keys[w], "last_action": jnp.zeros(1)}
+        one = jax.tree.map(lambda x, w=w: x[w], state.replace(info={})).replace(info=info)
+        np.testing.assert_allclose(after.obs[w], alone(own, one).obs, rtol=0, atol=1e-12)
+
+
+def test_ranges_of_scales_are_positive(env):
+    with pytest.raises(ValueError, match="mass: no range of positive scales"):
+        envs.randomise(env.model, jax.random.split(jax.random.key(0), 2), mass=(0.0, 1.0))
+    with pytest.raises(ValueError, match="gain: no range"):
+        envs.randomise(env.model, jax.random.split(jax.random.key(0), 2), gain=(1.2, 0.8))
