@@ -11,6 +11,7 @@ import pytest
 import jaxsim
 from jaxsim.interop.mujoco import put_model
 from jaxsim.results import WarningBit
+from jaxsim.structure.slots import slot_layout
 
 SLOPE = """
 <mujoco>
@@ -209,6 +210,28 @@ def test_worlds_do_not_touch_each_other():
             mixed, alike = run(model, mixed), run(model, alike)
         for name in ("qpos", "qvel", "efc_force"):
             np.testing.assert_array_equal(getattr(mixed, name)[0], getattr(alike, name)[0])
+
+
+@pytest.mark.slow
+def test_contacts_in_slots_of_any_pair_are_swept_in_the_c_engines_order():
+    """Of many pairs, those that touch share slots; the order of visits is then each world's own."""
+    place = np.random.default_rng(0).uniform(-0.09, 0.09, (13, 2))
+    spheres = "".join(
+        f"<body pos='{x} {y} {0.049 + 0.02 * k}'><freejoint/><geom size='.05'/></body>"
+        for k, (x, y) in enumerate(place)
+    )
+    m = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option tolerance="0" iterations="200" noslip_iterations="2" noslip_tolerance="0"/>
+        <worldbody><geom type="plane" size="1 1 1"/>{spheres}</worldbody></mujoco>"""
+    )
+    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
+    model = put_model(m)
+    assert any(group.selected for group in slot_layout(model).groups)
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    data = forward(model, given(model, mujoco.MjData(m)))
+    assert d.ncon > 12
+    assert_close(data.qacc, d.qacc, 1e-6)
 
 
 @pytest.mark.slow
