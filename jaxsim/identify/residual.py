@@ -151,12 +151,26 @@ class Residual:
         else:
             (r, e), (dr, de) = self._differences(z, s)
         r, e, dr, de = (np.asarray(a, float) for a in (r, e, dr, de))
-        parts, blocks = [r.ravel()], [self._stacked(dr)]
+        blocks = [self._stacked(dr)]
         if self._count:
-            d, J = self._defects(np.asarray(s), e, de)
-            parts += [d.ravel(), (self._windows.start * np.asarray(s)).ravel()]
-            blocks += [J, self._starts()]
-        return np.concatenate(parts), sparse.vstack(blocks).tocsr()
+            blocks += [self._defect_slopes(de), self._start_slopes()]
+        return self._joined(r, e, np.asarray(s)), sparse.vstack(blocks).tocsr()
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """The residual (m,) alone, for solvers that ask for no more."""
+        self.simulations += 1
+        p = len(self.names)
+        z, s = jnp.asarray(x[:p]), jnp.asarray(x[p:]).reshape(self._count, self._n)
+        r, e = self._simulate(z, s, self._windows)
+        return self._joined(np.asarray(r, float), np.asarray(e, float), np.asarray(s))
+
+    def _joined(self, r: np.ndarray, e: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Measurements, then weighted defects of linked windows, then weighted starts of trajectories."""
+        if not self._count:
+            return r.ravel()
+        goal = self._windows.target[self._linked]
+        defects = (e[self._linked] - s[goal]) * self._defect
+        return np.concatenate([r.ravel(), defects.ravel(), (self._windows.start * s).ravel()])
 
     def by_field(self, r: np.ndarray) -> dict[str, np.ndarray]:
         """The part of a residual (m,) that is measurements, by field, (N, L, width)."""
@@ -242,25 +256,20 @@ class Residual:
             columns.append(sparse.block_diag(list(dr[..., p:])))
         return sparse.hstack(columns)
 
-    def _defects(self, s: np.ndarray, e: np.ndarray, de: np.ndarray) -> tuple[np.ndarray, Any]:
-        """Weighted defects (M, n) of linked windows, and their Jacobian (M n, size)."""
+    def _defect_slopes(self, de: np.ndarray) -> Any:
+        """The Jacobian (M n, size) of the weighted defects of linked windows."""
         p, n, linked = len(self.names), self._n, self._linked
         goal = self._windows.target[linked]
-        w = np.tile(self._defect, len(linked))
-        blocks = (
-            sparse.block_diag(list(de[..., p:])).tocsr()
-            if len(linked)
-            else sparse.csr_array((0, self._count * n))
-        )
+        blocks = sparse.block_diag(list(de[..., p:])).tocsr()
         rows = (linked[:, None] * n + np.arange(n)).ravel()
         into = (goal[:, None] * n + np.arange(n)).ravel()
         minus = sparse.csr_array(
             (np.ones(rows.size), (np.arange(rows.size), into)), (rows.size, self._count * n)
         )
         J = sparse.hstack([sparse.csr_array(de[linked][..., :p].reshape(-1, p)), blocks[rows] - minus])
-        return (e[linked] - s[goal]) * self._defect, sparse.diags_array(w) @ J
+        return sparse.diags_array(np.tile(self._defect, len(linked))) @ J
 
-    def _starts(self) -> Any:
+    def _start_slopes(self) -> Any:
         """The Jacobian (N n, size) of the weighted starts of trajectories."""
         left = sparse.csr_array((self._count * self._n, len(self.names)))
         return sparse.hstack([left, sparse.diags_array(self._windows.start.ravel())])

@@ -24,7 +24,7 @@ FLOORS = (
     ("mjcf",),
     ("compile",),
     ("models", "interop", "viewer"),
-    ("identify", "mjx", "envs"),
+    ("optimise", "identify", "mjx", "envs"),
     ("cli",),
 )
 """Files and folders of the package, lowest first; those of one floor do not know each other."""

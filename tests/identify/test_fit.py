@@ -69,11 +69,13 @@ def fitted():
     residual = identify.build_residual(
         model, unknown(model), [identify.Trajectory(ctrl, **measured)], window=25, sigma=sigma
     )
-    return residual, identify.optimize(residual)
+    fit = identify.optimize(residual)
+    assert residual.simulations == fit.solution.evaluations
+    return residual, fit
 
 
 def test_a_pendulum_is_found():
-    residual, fit = fitted()
+    _, fit = fitted()
     assert fit.solution.converged
     error = [fit["motor.gainprm[0]"] - 1, fit["hinge.damping"] - 0.1]
     assert np.all(np.abs(error) < 4 * fit.deviations)
@@ -85,7 +87,6 @@ def test_a_pendulum_is_found():
     text = fit.report()
     assert "hinge.damping" in text
     assert "residual of sensordata" in text
-    assert residual.simulations == fit.solution.evaluations
 
 
 def test_covariance_is_that_of_the_whole_problem():
@@ -102,7 +103,8 @@ def test_covariance_is_that_of_the_whole_problem():
 def test_the_jacobian_is_exact():
     residual, fit = fitted()
     x = fit.solution.x + 0.01 * np.random.default_rng(1).standard_normal(residual.size)
-    _, J = residual(x)
+    r, J = residual(x)
+    np.testing.assert_allclose(residual.value(x), r, atol=1e-9 * np.abs(r).max())
     eps = 1e-6
     for k in range(residual.size):
         step = eps * np.eye(residual.size)[k]

@@ -1,0 +1,87 @@
+"""Model predictive control: plan, act, shift, plan again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsim.data import Data
+from jaxsim.model import Model
+from jaxsim.optimise.cost import State, check, state_of, with_state
+from jaxsim.pipeline.forward import step
+
+__all__ = ["Run", "mpc"]
+
+Planner = Callable[[Data, Array, Array], Array]
+
+
+class Run(NamedTuple):
+    """What was done.
+
+    Attributes:
+      ctrl: controls that were applied, (steps, nu).
+      qpos: positions, (steps + 1, nq).
+      qvel: velocities, (steps + 1, nv).
+      plan: the controls that would have come next, (T, nu): a warm start to go on from.
+    """
+
+    ctrl: Array
+    qpos: Array
+    qvel: Array
+    plan: Array
+
+
+def mpc(
+    model: Model,
+    data: Data,
+    ctrl: Array,
+    planner: Planner,
+    *,
+    steps: int,
+    hold: int = 1,
+    key: Array | None = None,
+) -> tuple[Data, Run]:
+    """Controls a model in a loop: every `hold` steps a planner improves the rest of its last plan.
+
+    Args:
+      model: what is controlled; the planner may know another one.
+      data: one world, where it begins.
+      ctrl: the first warm start, (T, nu), T the horizon; its last row is repeated as the horizon moves on.
+      planner: `(data, ctrl (T, nu), key) -> ctrl (T, nu)`, pure, such as
+        `lambda data, ctrl, key: ilqr(model, data, ctrl, cost, iterations=3).ctrl`.
+      steps: how many to take, a multiple of `hold`.
+      hold: steps taken of each plan.
+      key: of random numbers, for planners that sample.
+
+    Raises:
+      ValueError: controls do not have the shape of the model's, or `steps` is no multiple of `hold` within the horizon.
+    """
+    check("mpc", model, ctrl)
+    if not 1 <= hold <= len(ctrl) or steps < 1 or steps % hold:
+        raise ValueError(
+            f"mpc: steps={steps}, hold={hold}; expected a multiple of hold, and hold within {len(ctrl)}"
+        )
+    key = jax.random.key(0) if key is None else key
+
+    def act(state: State, u: Array) -> tuple[State, State]:
+        after = state_of(step(model, with_state(data, state, u)))
+        return after, after
+
+    def replan(carry: tuple[State, Array], key: Array) -> tuple[tuple[State, Array], tuple[Array, State]]:
+        state, ctrl = carry
+        ctrl = planner(with_state(data, state, ctrl[0]), ctrl, key)
+        state, path = lax.scan(act, state, ctrl[:hold])
+        rest = jnp.concatenate([ctrl[hold:], jnp.repeat(ctrl[-1:], hold, axis=0)])
+        return (state, rest), (ctrl[:hold], path)
+
+    begin = state_of(data), ctrl.astype(data.qpos.dtype)
+    (end, rest), (applied, path) = lax.scan(replan, begin, jax.random.split(key, steps // hold))
+    qpos, qvel = (
+        jnp.concatenate([a[None], b.reshape(steps, -1)]) for a, b in zip(begin[0][:2], path[:2], strict=True)
+    )
+    final = with_state(data, end, applied[-1, -1])
+    return final, Run(applied.reshape(steps, model.nu), qpos, qvel, rest)

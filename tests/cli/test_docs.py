@@ -1,0 +1,34 @@
+"""The documentation tells the truth: its examples run as printed."""
+
+import re
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def run(name: str) -> dict:
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", (DOCS / name).read_text(), re.S):
+        exec(compile(code, name, "exec"), names)
+    return names
+
+
+@pytest.mark.slow
+def test_fitting(capsys):
+    names = run("fitting.md")
+    np.testing.assert_allclose(names["fit"].values, [0.1, 1.0], rtol=0.02)
+    assert "hinge.damping" in capsys.readouterr().out
+    np.testing.assert_allclose(names["better"].dof_damping, 0.1, rtol=0.02)
+
+
+@pytest.mark.slow
+def test_planning():
+    names = run("planning.md")
+    plan = names["plan"]
+    assert float(plan.cost) < float(plan.history[0]) / 2
+    assert jax.numpy.isfinite(plan.gains).all()
+    assert names["run"].qpos.shape == (21, names["model"].nq)
