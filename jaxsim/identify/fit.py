@@ -7,7 +7,7 @@ import dataclasses
 import jax.numpy as jnp
 import numpy as np
 
-from jaxsim.identify.levenberg import Solution, least_squares
+from jaxsim.identify.levenberg import Solution, least_squares, solve
 from jaxsim.identify.parameters import apply, coordinates, values_of
 from jaxsim.identify.residual import Residual
 from jaxsim.model import Model
@@ -17,6 +17,9 @@ __all__ = ["Fit", "optimize"]
 _BLIND = 1e-10
 """Information in a direction, relative to the best known one, below which nothing is known of it: the square of 1e-5,
 what measurements of five digits leave."""
+
+_GROUND = 1e-12
+"""Relative to the diagonal, what is added to the information about starts, some of which nothing may have seen."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,10 +134,13 @@ def _knowledge(
     with R what is left of the parameters' columns of J after projecting out those of the starts.
     """
     p = len(residual.names)
-    J = found.jacobian.toarray()
-    left, others = J[:, :p], J[:, p:]
+    J = found.jacobian
+    left, others = J[:, :p].toarray(), J[:, p:]
     if others.shape[1]:
-        left = left - others @ np.linalg.lstsq(others, left)[0]
+        H = (others.T @ others).tocsc()
+        damping = _GROUND * np.maximum(H.diagonal(), 1.0)
+        for _ in range(2):  # again, for what rounding left
+            left = left - others @ solve(H, damping, others.T @ left)
     _, sizes, rows = np.linalg.svd(left, full_matrices=False)
     known = sizes**2 > _BLIND * max(float(sizes[0]) ** 2, np.finfo(float).tiny)
     spare = max(int(np.count_nonzero(found.residual)) - J.shape[1], 1)

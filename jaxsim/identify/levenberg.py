@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-__all__ = ["Solution", "least_squares"]
+__all__ = ["Solution", "least_squares", "solve"]
 
 
 class Solution(NamedTuple):
@@ -83,7 +83,7 @@ def least_squares(
         D = np.maximum(D, H.diagonal())
         free = np.flatnonzero(~((x <= lower) & (g > 0)) & ~((x >= upper) & (g < 0)))
         dx = np.zeros_like(x)
-        dx[free] = _solve(H[free][:, free], mu * np.where(D > 0, D, 1.0)[free], -g[free])
+        dx[free] = solve(H[free][:, free], mu * np.where(D > 0, D, 1.0)[free], -g[free])
         new = np.clip(x + dx, lower, upper)
         dx = new - x
         if np.linalg.norm(dx) <= xtol * (xtol + np.linalg.norm(x)):
@@ -112,11 +112,11 @@ def _finite(found: tuple[np.ndarray, Any]) -> tuple[Any, Any]:
     return (r, J) if np.all(np.isfinite(r)) and np.all(np.isfinite(J.data)) else (None, None)
 
 
-def _solve(H: Any, damping: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solves (H + diag(damping)) x = b, in units in which the diagonal is one."""
+def solve(H: Any, damping: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Solves (H + diag(damping)) x = b, (n,) or (n, k), H sparse, in units in which the diagonal is one."""
     scale = 1 / np.sqrt(H.diagonal() + damping)
     unit = sparse.diags_array(scale)
     matrix = unit @ (H + sparse.diags_array(damping)) @ unit
-    return scale * splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}).solve(
-        scale * b
-    )
+    factor = splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+    rows = scale if b.ndim == 1 else scale[:, None]
+    return rows * factor.solve(rows * b)

@@ -20,3 +20,9 @@ def test_a_notebook_runs(file):
         # the last step is below the rounding of float32
         assert float(names["mass"]) == pytest.approx(1.0, abs=1e-5)
         assert float(names["value"]) < 0.5 * float(names["cost"](jax.numpy.zeros_like(names["u"])))
+    if file.stem == "03_trajectory_optimisation":
+        assert float(names["plan"].cost) < 0.3 * float(names["plan"].history[0])
+        assert abs(float(names["led"].qpos[-1, 1]) - 0.2) < 0.02
+    if file.stem == "04_system_identification":
+        assert max(names["errors"]) < 0.02
+        assert len(names["unknown"].blind) == 1
