@@ -209,7 +209,7 @@ BOX = """
 
 @pytest.mark.slow
 def test_a_sliding_box_that_chatters():
-    """Contacts make and break 20 times in 0.6 s: a long simulation leads astray, short windows do not."""
+    """Contacts make and break 14 times in 0.6 s: a long simulation leads astray, short windows do not."""
     ctrl = 6 * np.sin(2 * np.pi * 1.5 * 0.005 * np.arange(120))[:, None]
     sigma = {"qpos": 1e-3, "qvel": 1e-2}
     measured = noisy(simulated(BOX, ctrl, qvel=[1.5, 0, 0.5]), sigma)
