@@ -144,7 +144,7 @@ DEGENERATE = {
     "stacked cylinders": ("cylinder", "cylinder", _pose(0, 0, 0.4, 1, 0, 0, 0)),
     "coincident cylinders": ("cylinder", "cylinder", _pose(0, 0, 0, 1, 0, 0, 0)),
     "cylinders side by side": ("cylinder", "cylinder", _pose(0.6, 0, 0, 1, 0, 0, 0)),
-    "cylinders that cross": ("cylinder", "cylinder", _pose(0, 0, 0.55, 1, 1, 0, 0)),
+    "cylinders that cross": ("cylinder", "cylinder", _pose(0, 0, 0.54, 1, 1, 0, 0)),
     "cylinder standing on a box": ("cylinder", "box", _pose(0, 0, -0.6, 1, 0, 0, 0)),
     "cylinder along a box": ("cylinder", "box", _pose(0.6, 0, 0, 1, 0, 0, 0)),
     "rim on an edge": ("cylinder", "box", _pose(-0.6, 0, -0.6, 1, 0, 0, 0)),

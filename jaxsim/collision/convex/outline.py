@@ -156,7 +156,8 @@ def _choose(shape: Shape, local: Vec, corner: Array) -> tuple[Array, Array]:
 def _of_mesh(shape: Shape, corner: Array, polygon: Array, other: Array) -> Outline:
     tables: Tables = shape.assets
     rows = rows_by_world(jnp.asarray(tables.hulls.polygon)[..., None], polygon)
-    ends = jnp.stack([corner, other], axis=1)
+    # in the mesh's order: at which end of an edge a search stops may be a matter of rounding
+    ends = jnp.stack([jnp.minimum(corner, other), jnp.maximum(corner, other)], axis=1)
     axes = shape.axes.lifted()
     edge, face = (axes.to_world(Vec.split(rows_by_world(tables.vert, r))) for r in (ends, rows))
     normal = Vec.split(rows_by_world(tables.normal, polygon))
