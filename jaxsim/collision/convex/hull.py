@@ -94,7 +94,7 @@ def hulls_of(model: Model) -> Tables:
 
 def searchable(hull: Hull | Corners) -> Hull | Corners:
     """With the corners of hulls that are searched as a whole: gathered once, not in each round."""
-    if isinstance(hull, Corners) or hull.tables.ladder is not None:
+    if isinstance(hull, Corners) or hull.rows is not None or hull.tables.ladder is not None:
         return hull
     rows = rows_by_world(jnp.asarray(hull.tables.hulls.corners)[..., None], jnp.maximum(hull.mesh, 0))
     return hull._replace(rows=rows, points=rows_by_world(hull.tables.vert, rows))
@@ -127,7 +127,7 @@ def farthest_corners(asked: Sequence[tuple[Hull | Corners, Vec]]) -> list[Array]
         else:
             alike.setdefault(hull.mesh.shape[-1], []).append(k)
     for own in alike.values():
-        hulls, directions = zip(*(asked[k] for k in own), strict=True)
+        hulls, directions = zip(*((searchable(asked[k][0]), asked[k][1]) for k in own), strict=True)
         numbers = _farthest(_together(hulls), Vec.concat(directions))
         found |= zip(own, lax.split(numbers, [len(v.x) for v in directions]), strict=True)
     return [found[k] for k in range(len(asked))]
