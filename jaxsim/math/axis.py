@@ -135,10 +135,10 @@ def mask_product(mask: np.ndarray, x: Array) -> Array:
 
 def contract(a: Array, b: Array) -> Array:
     """Sum over the first axes of `a (n, ..., W)` and `b (n, ..., W)`, as one elementwise kernel."""
-    total = a[0] * b[0]
+    total = a[:1] * b[:1]
     for i in range(1, a.shape[0]):
-        total = total + a[i] * b[i]
-    return total
+        total = total + a[i : i + 1] * b[i : i + 1]
+    return total[0]
 
 
 def sum_rows(x: Array) -> Array:
@@ -161,10 +161,11 @@ def sum_rows(x: Array) -> Array:
 
 
 def _added(x: Array) -> Array:
-    total = x[0]
+    """A sum written out; rows keep their axis: XLA would move a reshape of each through all that follows."""
+    total = x[:1]
     for i in range(1, x.shape[0]):
-        total = total + x[i]
-    return total
+        total = total + x[i : i + 1]
+    return total[0]
 
 
 _rest = stage(_added)
