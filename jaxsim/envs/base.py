@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import ArrayLike
 
 from jaxsim.data import Data
 from jaxsim.envs.config import Config
@@ -107,8 +108,12 @@ class Env(abc.ABC):
 
         An action of 1 is `config.action_scale` times half an actuator's range away; the range is kept.
         """
-        wanted = self.home + self._half * jnp.clip(action, -1.0, 1.0)
-        return jnp.clip(wanted, self._low, self._high).astype(data.ctrl.dtype)
+        return self._around(self.home, action).astype(data.ctrl.dtype)
+
+    def _around(self, centre: ArrayLike, action: Array) -> Array:
+        """Controls that an action is away from others, within their range."""
+        wanted = centre + self._half * jnp.clip(action, -1.0, 1.0)
+        return jnp.clip(wanted, self._low, self._high)
 
     def proceed(self, data: Data, action: Array, info: dict[str, Any]) -> dict[str, Any]:
         """What the task remembers after a step."""

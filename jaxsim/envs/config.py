@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-__all__ = ["Config", "override"]
+from jaxsim.mjcf.errors import nearest
+
+__all__ = ["Config", "hint", "override"]
 
 _C = TypeVar("_C")
 
@@ -43,13 +44,17 @@ def override(config: _C, changes: Mapping[str, Any]) -> _C:
     return config
 
 
+def hint(word: str, known: Iterable[str]) -> str:
+    """Part of an error's message: the name that was probably meant, or nothing."""
+    near = nearest(word, known)
+    return f" (did you mean {near!r}?)" if near else ""
+
+
 def _changed(config: Any, whole: str, path: list[str], value: Any) -> Any:
     head, *rest = path
     known = list(getattr(config, "__dataclass_fields__", ()))
     if head not in known:
-        near = difflib.get_close_matches(head, known, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise KeyError(f"no setting {whole!r}{hint}; there are {', '.join(known) or 'none'}")
+        raise KeyError(f"no setting {whole!r}{hint(head, known)}; there are {', '.join(known) or 'none'}")
     before = getattr(config, head)
     if rest:
         return dataclasses.replace(config, **{head: _changed(before, whole, rest, value)})

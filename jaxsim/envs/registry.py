@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from jaxsim.envs.base import Env
-from jaxsim.envs.config import Config, override
+from jaxsim.envs.config import Config, hint, override
 from jaxsim.envs.tasks import TASKS
 
 __all__ = ["default_config", "load", "names", "register"]
@@ -58,7 +57,5 @@ def register(name: str, make: Callable[[Any], Env], config: Config) -> None:
 
 def _find(name: str) -> tuple[Callable[[Any], Env], Config]:
     if name not in _known:
-        near = difflib.get_close_matches(name, _known, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise KeyError(f"no environment {name!r}{hint}; there are {', '.join(names())}")
+        raise KeyError(f"no environment {name!r}{hint(name, _known)}; there are {', '.join(names())}")
     return _known[name]

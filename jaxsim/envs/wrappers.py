@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -71,17 +70,15 @@ class Randomised(Wrapper):
         super().__init__(env)
         self.models, self.axes = randomise(env.model)
 
-    def _with(self, model: Model) -> Any:
-        env = copy.copy(self.env)
-        return env.with_model(model)
-
     def reset(self, rng: Array) -> State:
         """Starts an episode a key."""
-        return jax.vmap(lambda m, key: self._with(m).reset(key), in_axes=(self.axes, 0))(self.models, rng)
+        return jax.vmap(lambda m, key: self.env.with_model(m).reset(key), in_axes=(self.axes, 0))(
+            self.models, rng
+        )
 
     def step(self, state: State, action: Array) -> State:
         """One action a world."""
-        one = jax.vmap(lambda m, s, a: self._with(m).step(s, a), in_axes=(self.axes, 0, 0))
+        one = jax.vmap(lambda m, s, a: self.env.with_model(m).step(s, a), in_axes=(self.axes, 0, 0))
         return one(self.models, state, action)
 
 

@@ -122,6 +122,7 @@ class Residual:
         self._n = 2 * model.nv + model.na
         self._count = windows.ctrl.shape[0] if states == "free" else 0
         self.size = len(self.names) + self._count * self._n
+        self._directions = len(self.names) + (self._n if self._count else 0)
         self._data = make_data(model)
         linked = np.flatnonzero(windows.target != np.arange(len(windows.target)))
         self._linked = linked if states == "free" else linked[:0]
@@ -221,18 +222,13 @@ class Residual:
 
     def _linearised(self, z: Array, s: Array, windows: _Windows) -> Any:
         """`_simulated` and its derivatives by parameters, then by the windows' own starts, on the last axis."""
+        p = len(self.names)
 
         def moved(d: Array) -> tuple[Any, Any]:
-            found = self._simulated(z + d[: len(self.names)], s + d[len(self.names) :], windows)
+            found = self._simulated(z + d[:p], s + d[p:] if self._count else s, windows)
             return found, found
 
-        directions = jnp.zeros(len(self.names) + (self._n if self._count else 0), z.dtype)
-        if not self._count:
-            slopes, found = jax.jacfwd(lambda d: (f := self._simulated(z + d, s, windows), f), has_aux=True)(
-                directions
-            )
-        else:
-            slopes, found = jax.jacfwd(moved, has_aux=True)(directions)
+        slopes, found = jax.jacfwd(moved, has_aux=True)(jnp.zeros(self._directions, z.dtype))
         return found, slopes
 
     def _differences(self, z: Array, s: Array) -> Any:
@@ -240,7 +236,7 @@ class Residual:
         eps = float(np.sqrt(np.finfo(z.dtype).eps))
         found = self._simulate(z, s, self._windows)
         columns = []
-        for k in range(len(self.names) + (self._n if self._count else 0)):
+        for k in range(self._directions):
             dz = z.at[k].add(eps) if k < len(self.names) else z
             ds = s if k < len(self.names) else s.at[:, k - len(self.names)].add(eps)
             there = self._simulate(dz, ds, self._windows)

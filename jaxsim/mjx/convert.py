@@ -13,7 +13,7 @@ from jax import Array
 from jaxsim import data as engine_data
 from jaxsim import model as engine_model
 from jaxsim.interop import mujoco as interop
-from jaxsim.mjx.records import Contact, Data, Impl, Model, Option, Statistic, with_type
+from jaxsim.mjx.records import Contact, Data, Impl, Model, Option, Statistic, with_type, without_more
 from jaxsim.pipeline import state as vectors
 from jaxsim.pipeline.make_data import make_data as native_make_data
 
@@ -159,7 +159,7 @@ def put_data(
 
 def get_data(m: Any, d: engine_data.Data, **_: Any) -> Any:
     """A `mujoco.MjData`, or a list of them where `d` has a batch axis; see `jaxsim.get_data`."""
-    return _exchange("get_data").get_data(m, _engine_data(d))
+    return _exchange("get_data").get_data(m, without_more(d))
 
 
 def get_data_into(result: Any, m: Any, d: engine_data.Data, **_: Any) -> None:
@@ -174,13 +174,7 @@ def get_data_into(result: Any, m: Any, d: engine_data.Data, **_: Any) -> None:
         raise ValueError(
             f"get_data_into: data holds {held}; give {'a list of MjData' if batched else 'one MjData'}"
         )
-    _exchange("get_data").get_data_into(result, m, _engine_data(d))
-
-
-def _engine_data(d: engine_data.Data) -> engine_data.Data:
-    """The engine's record: without what subclasses add."""
-    names = [f.name for f in engine_data.Data.leaf_fields()]
-    return engine_data.Data(**{name: d.__dict__[name] for name in names})
+    _exchange("get_data").get_data_into(result, m, without_more(d))
 
 
 def _exchange(name: str) -> Any:

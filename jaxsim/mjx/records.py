@@ -17,7 +17,20 @@ from jaxsim import options as engine_options
 from jaxsim.mjx.bind import BoundData, BoundModel
 from jaxsim.pytree import Record, label, leaf
 
-__all__ = ["ON_REQUEST", "Contact", "Data", "Impl", "Model", "Option", "PyTreeNode", "Statistic", "with_type"]
+__all__ = [
+    "ENGINE_CONTACT",
+    "ENGINE_DATA",
+    "ON_REQUEST",
+    "Contact",
+    "Data",
+    "Impl",
+    "Model",
+    "Option",
+    "PyTreeNode",
+    "Statistic",
+    "with_type",
+    "without_more",
+]
 
 
 class Impl(enum.Enum):
@@ -95,6 +108,19 @@ def with_type(cls: type[Any], record: Any, **more: Any) -> Any:
     if type(record) is cls and not more:
         return record
     return cls(**(record.__dict__ | more))
+
+
+ENGINE_DATA = tuple(field.name for field in engine_data.Data.leaf_fields())
+ENGINE_CONTACT = tuple(field.name for field in engine_data.Contact.leaf_fields())
+"""Fields of the engine's records."""
+
+
+def without_more(d: Any) -> engine_data.Data:
+    """The engine's record, its contacts too: without what subclasses add."""
+    fields: dict[str, Any] = {name: d.__dict__[name] for name in ENGINE_DATA}
+    contact = fields["contact"].__dict__
+    fields["contact"] = engine_data.Contact(**{name: contact[name] for name in ENGINE_CONTACT})
+    return engine_data.Data(**fields)
 
 
 class Option(PyTreeNode, engine_options.Option):

@@ -14,7 +14,7 @@ from jaxsim import model as engine_model
 from jaxsim import worlds
 from jaxsim.math.dense_inverse import product
 from jaxsim.mjx.constraints import constraint_fields
-from jaxsim.mjx.records import ON_REQUEST, Contact, Data, Model
+from jaxsim.mjx.records import ENGINE_CONTACT, ENGINE_DATA, ON_REQUEST, Contact, Data, Model, without_more
 from jaxsim.pipeline import forward as whole
 from jaxsim.pipeline import inverse as backward
 from jaxsim.pipeline import per_world
@@ -62,8 +62,6 @@ __all__ = [
 ]
 
 _MODEL = tuple(engine_model.Model.__dataclass_fields__)  # pyright: ignore
-_DATA = tuple(field.name for field in engine_data.Data.leaf_fields())
-_CONTACT = tuple(field.name for field in engine_data.Contact.leaf_fields())
 
 Stage = Callable[[Any, Any], Any]
 
@@ -72,16 +70,13 @@ def engine_records(m: Any, d: Any) -> tuple[engine_model.Model, engine_data.Data
     """A model and its data as the engine has them, without what subclasses add."""
     if type(m) not in (Model, engine_model.Model):
         m = engine_model.Model(**{name: m.__dict__[name] for name in _MODEL})
-    contact = {name: d.__dict__["contact"].__dict__[name] for name in _CONTACT}
-    fields: dict[str, Any] = {name: d.__dict__[name] for name in _DATA}
-    fields["contact"] = engine_data.Contact(**contact)
-    return m, engine_data.Data(**fields)
+    return m, without_more(d)
 
 
 def _renewed(d: Any, found: engine_data.Data, **more: Any) -> Any:
     """The data with the engine's results, of the class it had."""
-    fields = {name: found.__dict__[name] for name in _DATA}
-    contact = {name: found.contact.__dict__[name] for name in _CONTACT}
+    fields = {name: found.__dict__[name] for name in ENGINE_DATA}
+    contact = {name: found.contact.__dict__[name] for name in ENGINE_CONTACT}
     kept = d.__dict__["contact"]  # brax has a class of its own here, and a scan wants the same class again
     fields["contact"] = kept.replace(**contact) if isinstance(kept, Contact) else Contact(**contact)
     return d.replace(**fields, **more)

@@ -14,7 +14,6 @@ from jaxsim.interop.mujoco import as_model
 from jaxsim.mjx.enums import JacobianType
 from jaxsim.mjx.records import Data, Model
 from jaxsim.mjx.stages import engine_records
-from jaxsim.model import Model as EngineModel
 from jaxsim.pipeline.ray import query
 from jaxsim.support import force, inertia, jacobian
 
@@ -121,9 +120,6 @@ def is_sparse(m: Any) -> bool:
 
 def _names(m: Any, typ: Any) -> list[str]:
     """Names of objects by id, `""` where there is none, of a Model or of an MjModel."""
-    if isinstance(m, EngineModel):
-        return list(dict(m.names).get(int(typ), ()))
-
     return list(dict(as_model(m).names).get(int(typ), ()))
 
 

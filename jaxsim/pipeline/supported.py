@@ -105,7 +105,9 @@ def check_supported(model: Model) -> None:
     if parts not in _passed:
         found += _static_refusals(model)
         if not found:
-            _remember(_passed, parts, True)
+            _passed[parts] = None
+            if len(_passed) > _PASSED:
+                _passed.popitem(last=False)
     found += [what for x, what in _must_be_zero(model) if not isinstance(x, Tracer) and not _is_zero(x)]
     _raise(found)
 
@@ -135,18 +137,11 @@ def asks_for_more(model: Model) -> Array | None:
 
 
 _PASSED = 64
-_ZEROS = 256
 
-_passed: OrderedDict[Any, Any] = OrderedDict()
-"""Static parts of models without refusals."""
-_zeros: OrderedDict[int, weakref.ref[Any]] = OrderedDict()
-"""Arrays on the device that are known to be zero, by identity."""
-
-
-def _remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> None:
-    table[key] = value
-    while len(table) > (_ZEROS if table is _zeros else _PASSED):
-        table.popitem(last=False)
+_passed: OrderedDict[Any, None] = OrderedDict()
+"""Static parts of models without refusals, the latest ones."""
+_zeros: dict[int, weakref.ref[Any]] = {}
+"""Arrays on the device that are known to be zero, by identity, as long as they live."""
 
 
 def _read_any(x: Any) -> bool:
@@ -160,7 +155,8 @@ def _is_zero(x: Any) -> bool:
     if _read_any(x):
         return False
     if isinstance(x, jax.Array):  # they never change
-        _remember(_zeros, id(x), weakref.ref(x))
+        key = id(x)
+        _zeros[key] = weakref.ref(x, lambda _: _zeros.pop(key, None))
     return True
 
 

@@ -12,6 +12,7 @@ from jaxsim.compile.load import load_model
 from jaxsim.data import Data
 from jaxsim.envs.base import Env
 from jaxsim.envs.config import Config
+from jaxsim.math import safe
 from jaxsim.models import path
 
 __all__ = ["Arm"]
@@ -33,8 +34,7 @@ class Arm(Env):
 
     def control(self, action: Array, data: Data, info: dict[str, Any]) -> Array:
         """Targets move from where they are, by at most `action_scale` of half their range a step."""
-        wanted = data.ctrl + self._half * jnp.clip(action, -1.0, 1.0)
-        return jnp.clip(wanted, self._low, self._high).astype(data.ctrl.dtype)
+        return self._around(data.ctrl, action).astype(data.ctrl.dtype)
 
     def target(self, rng: Array) -> Array:
         """Where the cube has to go, (3,), m."""
@@ -51,7 +51,7 @@ class Arm(Env):
         """From the gripper to the cube, and from the cube to its target, m."""
         cube = data.qpos[_CUBE]
         ways = jnp.stack([cube - data.site_xpos[self._grasp], info["target"] - cube])
-        reach, goal = jnp.sqrt(jnp.sum(jnp.square(ways), axis=1) + 1e-12)
+        reach, goal = safe.norm(ways, -1)
         return reach, goal
 
     def observe(self, data: Data, info: dict[str, Any]) -> Array:

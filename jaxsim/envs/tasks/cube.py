@@ -14,6 +14,7 @@ from jaxsim.data import Data
 from jaxsim.envs.base import Env
 from jaxsim.envs.config import Config
 from jaxsim.envs.shaping import nearness
+from jaxsim.math import safe
 from jaxsim.models import path
 
 __all__ = ["CubeConfig", "CubeTurn"]
@@ -78,7 +79,7 @@ class CubeTurn(Env):
         """See `Weights`."""
         axes = data.xmat[self._cube].reshape(3, 3)
         turning = jnp.sum(axes[2] * data.qvel[15:])  # the free joint's rates are in the cube's frame
-        off = jnp.sqrt(jnp.sum(jnp.square(data.qpos[12:14] - self._middle[:2])) + 1e-12)
+        off = safe.norm(data.qpos[12:14] - self._middle[:2], -1)
         return {
             "turn": jnp.clip(turning / self._rate, -1.0, 1.0),
             "centre": nearness(off, 0.0, 0.01, 0.03),

@@ -14,6 +14,7 @@ from jaxsim.data import Data
 from jaxsim.envs.base import Env
 from jaxsim.envs.config import Config
 from jaxsim.envs.shaping import nearness, to_local
+from jaxsim.math import safe
 from jaxsim.models import path
 
 __all__ = ["STAND", "WALK", "Humanoid", "HumanoidConfig"]
@@ -93,7 +94,7 @@ class Humanoid(Env):
         """See `Weights`."""
         high = nearness(data.site_xpos[self._head, 2], 1.4, jnp.inf, 0.4)
         upright = nearness(data.xmat[self._torso].reshape(3, 3)[2, 2], 0.9, jnp.inf, 1.0)
-        speed = jnp.sqrt(jnp.sum(jnp.square(data.qvel[:2])) + 1e-12)
+        speed = safe.norm(data.qvel[:2], -1)
         asked = (self._speed, jnp.inf, self._speed) if self._speed > 0 else (0.0, 0.0, 1.0)
         return {
             "task": high * upright * (1 + 4 * nearness(speed, *asked)) / 5,

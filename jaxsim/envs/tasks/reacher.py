@@ -14,6 +14,7 @@ from jaxsim.data import Data
 from jaxsim.envs.base import Env, State
 from jaxsim.envs.config import Config
 from jaxsim.envs.shaping import nearness
+from jaxsim.math import safe
 from jaxsim.models import path
 
 __all__ = ["Reacher", "ReacherConfig"]
@@ -75,5 +76,5 @@ class Reacher(Env):
     def rewards(self, data: Data, action: Array, info: dict[str, Any]) -> dict[str, Array]:
         """See `Weights`."""
         way = info["target"] - data.site_xpos[self._tip]
-        distance = jnp.sqrt(jnp.sum(jnp.square(way)) + 1e-12)
+        distance = safe.norm(way, -1)
         return {"reach": nearness(distance, 0.0, 0.015, 0.1), "effort": jnp.sum(jnp.square(action))}
