@@ -10,6 +10,7 @@ from jaxsim.compile.archive import save_model
 from jaxsim.compile.load import load_model
 from jaxsim.compile.spec import Spec
 from jaxsim.data import Contact, Data
+from jaxsim.hooks import Hooks
 from jaxsim.interop.mujoco import make_data, put_model
 from jaxsim.mjcf.errors import MjcfError
 from jaxsim.model import Model
@@ -64,6 +65,7 @@ from jaxsim.support.transition import InverseDerivatives, Transition, inverse_de
 __all__ = [
     "Contact",
     "Data",
+    "Hooks",
     "InverseDerivatives",
     "MjcfError",
     "Model",

@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from jaxsim.catalogue import Catalogue
+from jaxsim.hooks import Hooks
 from jaxsim.options import Option, Statistic
 from jaxsim.pytree import build, label, leaf, static
 
@@ -428,9 +429,7 @@ class Model(Catalogue):
         dtype=str,
         default="",
     )
-    hooks: tuple[Any, ...] = static(
-        "", "the user's functions: (what it computes, element, function)", dtype=tuple, default=()
-    )
+    hooks: Hooks = static("", "the user's functions", dtype=Hooks, default=Hooks())
 
 
 def from_fields(fields: Mapping[str, Any]) -> Model:

@@ -6,10 +6,12 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsim import worlds
 from jaxsim.collision.broad import bounds, pairs_in_reach
 from jaxsim.collision.convex import collide_nearest
 from jaxsim.collision.frame import make_frame
@@ -86,7 +88,7 @@ def _collide(
         if not group:
             continue
         own = [kinds[k] for k in group]
-        candidates = [_candidates(model, data, kind, around) for kind in own]
+        candidates = [_filtered(model, data, _candidates(model, data, kind, around)) for kind in own]
         geom1, geom2, explicit = (
             joined([getattr(c, n) for c in candidates]) for n in ("geom1", "geom2", "explicit")
         )
@@ -158,6 +160,28 @@ def _candidates(model: Model, data: Data, kind: Kind, around: Array | None) -> _
     rows, picked, dropped = pairs_in_reach(model, data, kind, around)
     geom1, geom2, explicit, pair = (entries(x, rows) for x in constant)
     return _Candidates(geom1, geom2, explicit, pair, picked, dropped)
+
+
+def _filtered(model: Model, data: Data, candidates: _Candidates) -> _Candidates:
+    """Without the pairs that a filter of the user's removes.
+
+    Raises:
+      ValueError: the filter gives something else than a flag.
+    """
+    remove = model.hooks.contact_filter
+    if remove is None:
+        return candidates
+
+    def each_pair(model: Model, data: Data, geom1: Array, geom2: Array) -> Array:
+        return jnp.asarray(jax.vmap(remove, (None, None, 0, 0))(model, data, geom1, geom2))
+
+    geoms = (by_world(g).astype(int) for g in (candidates.geom1, candidates.geom2))
+    removed = worlds.in_each(each_pair)(model, data.replace(work=None), *geoms)
+    if removed.dtype != bool or removed.ndim != 2:
+        raise ValueError(
+            f"hook contact_filter: its function gives {removed.dtype} of shape {removed.shape[1:-1]}, not one bool"
+        )
+    return candidates._replace(picked=_some(candidates) & ~removed)
 
 
 def _some(candidates: _Candidates) -> Array:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.hooks import Hooks
 from jaxsim.keys import frozen
 from jaxsim.mjcf import MjcfError
 from jaxsim.model import Model, from_fields
@@ -37,7 +38,7 @@ def save_model(model: Model, path: str | PathLike[str]) -> None:
     Raises:
         ValueError: the model holds functions of the user's, which no file can.
     """
-    if model.hooks:
+    if model.hooks != Hooks():
         raise ValueError("a model with functions of your own cannot be saved: save it before it gets them")
     arrays: dict[str, np.ndarray] = {}
     plain: dict[str, Any] = {}

@@ -17,13 +17,15 @@ from jaxsim.model import Model
 from jaxsim.pipeline.admit import admit
 from jaxsim.pipeline.blank import blank
 from jaxsim.pipeline.integrators import INTEGRATORS
-from jaxsim.pipeline.sensors.run import sensor_acc, sensor_pos, sensor_vel
+from jaxsim.pipeline.sensors.run import sensor_acc
 from jaxsim.pipeline.stages import (
     State,
     dynamics,
     fwd_dynamics,
     integration_state,
     motion,
+    observed_and_controlled,
+    remaining_sensors,
     run,
     sensors,
 )
@@ -38,7 +40,7 @@ __all__ = ["advance", "forward", "native_forward", "native_step", "step", "step1
 
 def native_forward(model: Model, state: State, solution: Array | None = None) -> tuple[Data, Array]:
     """Forward dynamics; returns the data and the solver's solution."""
-    data = sensors(model, dynamics(model, state, solution))
+    data = remaining_sensors(model, dynamics(model, state, solution))
     return data.replace(work=None), data.work.solution
 
 
@@ -50,7 +52,7 @@ def native_step(model: Model, state: State, solution: Outcome | None = None) -> 
     if integrator.whole is not None:
         data, found = integrator.whole(model, start, known)
     else:
-        data = sensors(model, dynamics(model, start, known))
+        data = remaining_sensors(model, dynamics(model, start, known))
         found = data.work.solution
         data = run((integrator.finish,), model, data)
     data, failed = guard_step(model, before, data, solution)
@@ -60,7 +62,7 @@ def native_step(model: Model, state: State, solution: Outcome | None = None) -> 
 def native_step1(model: Model, state: State) -> Data:
     """The first half of a step: results of position and velocity, their sensors and energies."""
     data = motion(model, guard_state(model, state))
-    return sensors(model, data, (sensor_pos, sensor_vel)).replace(work=None)
+    return observed_and_controlled(model, data).replace(work=None)
 
 
 def native_step2(model: Model, data: Data, solution: Outcome | None = None) -> tuple[Data, Outcome]:

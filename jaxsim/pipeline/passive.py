@@ -16,6 +16,7 @@ from jaxsim.math.axis import concat, mask_product, take
 from jaxsim.model import Model
 from jaxsim.pipeline.added import added_by_actuators
 from jaxsim.pipeline.adhesion import adhesion_force
+from jaxsim.pipeline.call_hook import call_hook
 from jaxsim.pipeline.fluid import fluid_force, has_fluid
 from jaxsim.pipeline.inertia import root_offset
 from jaxsim.pipeline.tendon import tendon_forces_to_dofs
@@ -51,7 +52,7 @@ def passive(model: Model, data: Data) -> Data:
     off = model.opt.disableflags
     zero = jnp.zeros((model.nv, 1), data.qvel.dtype)
     spring = damper = gravcomp = zero
-    if model.nv and off & (DisableBit.SPRING | DisableBit.DAMPER) != DisableBit.SPRING | DisableBit.DAMPER:
+    if model.nv and not _is_off(model):
         if not off & DisableBit.SPRING:
             spring = _joint_springs(model, data) + _tendon_springs(model, data)
         if not off & DisableBit.DAMPER:
@@ -64,9 +65,18 @@ def passive(model: Model, data: Data) -> Data:
     pull = adhesion_force(model, data)
     if pull is not None:
         data, total = data.replace(qfrc_adhesion=pull), total + pull
-    return data.replace(
+    data = data.replace(
         qfrc_spring=spring, qfrc_damper=damper, qfrc_gravcomp=gravcomp, qfrc_fluid=fluid, qfrc_passive=total
     )
+    if model.hooks.passive is None or _is_off(model):
+        return data
+    return data.replace(qfrc_passive=total + call_hook(model, data, "passive", (model.nv,)))
+
+
+def _is_off(model: Model) -> bool:
+    """Whether springs and dampers are both off, and what comes with them."""
+    both = DisableBit.SPRING | DisableBit.DAMPER
+    return model.opt.disableflags & both == both
 
 
 def spring_stretch(model: Model, data: Data) -> list[tuple[np.ndarray, np.ndarray, Array]]:

@@ -13,7 +13,7 @@ from jaxsim.data import Data
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import blank
 from jaxsim.pipeline.integrate import advance, integrate_pos
-from jaxsim.pipeline.stages import State, dynamics, integration_state, sensors
+from jaxsim.pipeline.stages import State, dynamics, integration_state, remaining_sensors
 from jaxsim.pytree import Record, leaf
 
 __all__ = ["rk4"]
@@ -53,7 +53,7 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
         if model.nsensor:
             seen = lax.cond(
                 index == 0,
-                lambda: _full_width(_select(sensors(model, after), OBSERVED), width),
+                lambda: _full_width(_select(remaining_sensors(model, after), OBSERVED), width),
                 lambda: _select(before, OBSERVED),
             )
             after = after.replace(**seen)

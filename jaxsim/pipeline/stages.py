@@ -18,6 +18,7 @@ from jaxsim.model import Model
 from jaxsim.pipeline.acceleration import fwd_acceleration
 from jaxsim.pipeline.actuation import fwd_actuation
 from jaxsim.pipeline.blank import blank
+from jaxsim.pipeline.call_hook import call_hook
 from jaxsim.pipeline.energy import energy
 from jaxsim.pipeline.inertia import com_pos, crb
 from jaxsim.pipeline.kinematics import camlight, kinematics
@@ -40,6 +41,8 @@ __all__ = [
     "fwd_velocity",
     "integration_state",
     "motion",
+    "observed_and_controlled",
+    "remaining_sensors",
     "run",
     "sensors",
 ]
@@ -86,6 +89,24 @@ def sensors(
     return run(stages, model, data)
 
 
+def remaining_sensors(model: Model, data: Data) -> Data:
+    """Outputs of the sensors that `dynamics` has left out."""
+    return sensors(model, data, (sensor_acc,)) if _is_controlled(model) else sensors(model, data)
+
+
+def _is_controlled(model: Model) -> bool:
+    """Whether a function of the user's gives the controls."""
+    return model.hooks.control is not None and not model.opt.disableflags & DisableBit.ACTUATION
+
+
+def observed_and_controlled(model: Model, data: Data) -> Data:
+    """Sensors of position and velocity, then the controls that a function of the user's makes of them."""
+    data = sensors(model, data, (sensor_pos, sensor_vel))
+    if not _is_controlled(model):
+        return data
+    return data.replace(ctrl=call_hook(model, data, "control", (model.nu,)))
+
+
 def motion(model: Model, state: State) -> Data:
     """All stages that depend on position and velocity alone, but the sensors."""
     data = worlds.expand(blank(model)).replace(work=Work(), **state)
@@ -93,9 +114,15 @@ def motion(model: Model, state: State) -> Data:
 
 
 def dynamics(model: Model, state: State, solution: Array | None) -> Data:
-    """All stages but the sensors; `solution` is the solver's (n, W) if it is known already."""
+    """All stages but the sensors; `solution` is the solver's (n, W) if it is known already.
+
+    Sensors of position and velocity run where controls may depend on them; see `remaining_sensors`.
+    """
     data = motion(model, state)
-    return fwd_dynamics(model, data.replace(work=data.work.replace(solution=solution)))
+    data = data.replace(work=data.work.replace(solution=solution))
+    if _is_controlled(model):
+        data = run((observed_and_controlled,), model, data)
+    return fwd_dynamics(model, data)
 
 
 def integration_state(data: Data) -> State:

@@ -32,3 +32,12 @@ def test_planning():
     assert float(plan.cost) < float(plan.history[0]) / 2
     assert jax.numpy.isfinite(plan.gains).all()
     assert names["run"].qpos.shape == (21, names["model"].nq)
+
+
+@pytest.mark.slow
+def test_extending():
+    names = run("extending.md")
+    model, path = names["model"], names["path"]
+    assert (path["ctrl"][1:] != 0).all() and (path["sensordata"][1:, 2] != 0).all()
+    assert jax.numpy.isfinite(names["slope"]).all() and names["slope"] != 0
+    assert model.hooks.sensors

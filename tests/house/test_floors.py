@@ -12,7 +12,7 @@ ROOT = Path(jaxsim.__file__).parent
 FLOORS = (
     ("enums", "results", "keys"),
     ("pytree",),
-    ("math", "views", "options"),
+    ("math", "views", "options", "hooks"),
     ("catalogue",),
     ("model", "data"),
     ("worlds",),

@@ -18,10 +18,6 @@ BODY = """<worldbody><site name="s0"/>
     ("xml", "message"),
     [
         ("<option><flag diagexact='enable'/></option>", "flag diagexact"),
-        (
-            "<actuator><general name='a' joint='j' dyntype='user'/></actuator>",
-            "actuator 'a': dyntype user",
-        ),
     ],
 )
 def test_names_what_it_refuses(xml, message):

@@ -13,6 +13,7 @@ from jaxsim.pipeline.actuation.dcmotor import dcmotor_bias, dcmotor_friction
 from jaxsim.pipeline.actuation.group import Group
 from jaxsim.pipeline.actuation.muscle import muscle_bias
 from jaxsim.pipeline.actuation.so3 import so3_bias
+from jaxsim.pipeline.actuation.user import user_bias
 
 __all__ = ["BIASES", "Bias"]
 
@@ -40,5 +41,6 @@ BIASES: dict[BiasType, Bias] = {
     BiasType.MUSCLE: Bias(muscle_bias),
     BiasType.DCMOTOR: Bias(dcmotor_bias, dcmotor_friction),
     BiasType.SO3: Bias(so3_bias),
+    BiasType.USER: Bias(user_bias),
 }
 """Type -> bias; a type that is not here is refused."""

@@ -21,6 +21,7 @@ from jaxsim.pipeline.actuation.dcmotor import dcmotor_advance, dcmotor_rate, dcm
 from jaxsim.pipeline.actuation.group import Group, activations_of
 from jaxsim.pipeline.actuation.muscle import muscle_rate
 from jaxsim.pipeline.actuation.pid import pid_rate, pid_slew
+from jaxsim.pipeline.actuation.user import user_rate
 
 __all__ = ["DYNAMICS", "Dynamics", "euler"]
 
@@ -78,5 +79,6 @@ DYNAMICS: dict[DynType, Dynamics] = {
     DynType.MUSCLE: Dynamics(muscle_rate),
     DynType.PID: Dynamics(pid_rate, slew=pid_slew),
     DynType.DCMOTOR: Dynamics(dcmotor_rate, dcmotor_advance, dcmotor_slew, limited=False),
+    DynType.USER: Dynamics(user_rate),
 }
 """Type -> dynamics; a type that is not here is refused."""

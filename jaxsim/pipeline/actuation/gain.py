@@ -15,6 +15,7 @@ from jaxsim.pipeline.actuation.muscle import muscle_gain
 from jaxsim.pipeline.actuation.pid import pid_force
 from jaxsim.pipeline.actuation.setpoint import nearest, wrap_period
 from jaxsim.pipeline.actuation.so3 import so3_force
+from jaxsim.pipeline.actuation.user import user_gain
 
 __all__ = ["GAINS", "Gain"]
 
@@ -58,5 +59,6 @@ GAINS: dict[GainType, Gain] = {
     GainType.DCMOTOR: Gain(dcmotor_force, dcmotor_slope),
     GainType.SO3: Gain(so3_force),
     GainType.PID: Gain(pid_force),
+    GainType.USER: Gain(user_gain),
 }
 """Type -> gain; a type that is not here is refused."""

@@ -25,7 +25,6 @@ from jaxsim.pipeline.sensors.table import SENSORS
 from jaxsim.pipeline.velocity import rne_postconstraint, subtree_vel
 from jaxsim.pytree import Static
 from jaxsim.structure.channels import Channels, sensor_channels
-from jaxsim.structure.hooks import hooked
 from jaxsim.structure.sensors import BY_TYPE, Needs
 
 __all__ = ["sensor_acc", "sensor_history", "sensor_pos", "sensor_vel"]
@@ -53,9 +52,8 @@ class _Groups(NamedTuple):
 def _groups(static: Static, stage: int, stored: bool = False) -> _Groups:
     """All sensors of a stage, or those that keep a history; not user sensors without a function: they stay zero."""
     mine = static.sensor_needstage == stage
-    mine &= (static.sensor_type != SensorType.USER) | np.isin(
-        np.arange(static.nsensor), hooked(static, "sensor")
-    )
+    hooked = np.isin(np.arange(static.nsensor), [sensor for sensor, _ in static.hooks.sensors])
+    mine &= (static.sensor_type != SensorType.USER) | hooked
     if stored:
         mine &= static.sensor_history[:, 0] > 0
     by_type = tuple(

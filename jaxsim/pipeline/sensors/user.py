@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,6 @@ from jaxsim.enums import SensorType
 from jaxsim.math.axis import concat
 from jaxsim.model import Model
 from jaxsim.pipeline.sensors.common import Compute
-from jaxsim.structure.hooks import hooks_of, with_hook
 
 __all__ = ["SENSORS", "user_sensor"]
 
@@ -38,12 +38,13 @@ def user_sensor(model: Model, sensor: str | int, function: Callable[[Model, Data
     if model.sensor_type[i] != SensorType.USER:
         kind = SensorType(model.sensor_type[i]).name.lower()
         raise ValueError(f"sensor {sensor!r} is of type {kind}; only user sensors take a function")
-    return with_hook(model, "sensor", i, function)
+    others = tuple((other, f) for other, f in model.hooks.sensors if other != i)
+    return model.replace(hooks=dataclasses.replace(model.hooks, sensors=(*others, (i, function))))
 
 
 def _user(m: Model, d: Data, i: np.ndarray) -> Array:
     """Outputs of user sensors, one after the other."""
-    functions = hooks_of(m, "sensor")
+    functions = dict(m.hooks.sensors)
     parts = []
     for sensor in i:
         outputs = worlds.in_each(functions[int(sensor)])(m, d.replace(work=None))

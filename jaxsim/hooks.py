@@ -1,0 +1,42 @@
+"""Functions of the user's in a model, in place of the C engine's callbacks (programming chapter, "Callbacks")."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Hooks"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Hooks:
+    """Pure functions of one world that a model calls; `model.replace(hooks=Hooks(...))` installs them.
+
+    They are a static part of the model: compiled, batched and differentiated with the rest, and every new function
+    object compiles a new program, so define them once. In them the model has no names, colours or keyframes: look
+    those up outside. What C's callbacks write into mjData, these return.
+
+    Attributes:
+      control: `(model, data) -> ctrl (nu,)`, after position, velocity and their sensors, before actuation
+        (C: mjcb_control); RK4 calls it at each of its stages. What it returns is in `data.ctrl` from then on.
+      passive: `(model, data) -> force (nv,)`, N and N m, that is added to `qfrc_passive` (C: mjcb_passive).
+      act_dyn: `(model, data, actuator) -> act_dot` of an actuator of `dyntype="user"`, a number or (actdim,), 1/s
+        (C: mjcb_act_dyn). None: 0. `actuator` is a Python int here and below.
+      act_gain: `(model, data, actuator) -> gain` of an actuator of `gaintype="user"` (C: mjcb_act_gain). None: 1.
+      act_bias: `(model, data, actuator) -> bias` of an actuator of `biastype="user"`, N or N m (C: mjcb_act_bias).
+        None: 0.
+      contact_filter: `(model, data, geom1, geom2) -> bool` after kinematics, True for a pair that must not collide
+        (C: mjcb_contactfilter). It is asked of pairs that pass the model's own filters, and of named pairs; geoms are
+        traced ids, the one of lower type first.
+      sensors: (number of a user sensor, `(model, data) -> outputs (dim,)`) for each that has a function; see
+        `jaxsim.user_sensor` (C: mjcb_sensor).
+    """
+
+    control: Callable[..., Any] | None = None
+    passive: Callable[..., Any] | None = None
+    act_dyn: Callable[..., Any] | None = None
+    act_gain: Callable[..., Any] | None = None
+    act_bias: Callable[..., Any] | None = None
+    contact_filter: Callable[..., Any] | None = None
+    sensors: tuple[tuple[int, Callable[..., Any]], ...] = ()
