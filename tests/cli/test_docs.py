@@ -38,6 +38,7 @@ def test_planning():
 def test_extending():
     names = run("extending.md")
     model, path = names["model"], names["path"]
-    assert (path["ctrl"][1:] != 0).all() and (path["sensordata"][1:, 2] != 0).all()
-    assert jax.numpy.isfinite(names["slope"]).all() and names["slope"] != 0
+    assert (path["ctrl"][1:] != 0).all()
+    assert (path["sensordata"][1:, 2] != 0).all()
+    assert 0 < abs(float(names["slope"][0])) < 10
     assert model.hooks.sensors

@@ -17,7 +17,8 @@ XML = """<mujoco><option timestep=".01"/><worldbody><geom name="floor" type="pla
     <geom name="side" size=".1" pos=".3 0 -.21"/>
     <body pos="0 0 .4"><joint name="y" axis="1 0 0" damping=".1"/><geom type="capsule" size=".05 .2" contype="0"
       conaffinity="0"/></body></body></worldbody>
-  <actuator><general name="u" joint="x" dyntype="user" gaintype="user" biastype="user" dynprm="3" gainprm="2" biasprm=".5"/>
+  <actuator><general name="u" joint="x" dyntype="user" gaintype="user" biastype="user" dynprm="3" gainprm="2"
+      biasprm=".5"/>
     <general name="v" joint="y" dyntype="user" actdim="2" gaintype="user"/><motor joint="y"/></actuator>
   <sensor><jointpos joint="x"/><jointvel joint="y"/><user dim="1" needstage="vel"/><actuatorfrc actuator="u"/></sensor>
   </mujoco>"""
@@ -36,7 +37,9 @@ def passive(model, data):
 
 def act_dyn(model, data, actuator):
     if model.actuator_actnum[actuator] == 2:
-        return jnp.stack([data.act[2] - data.act[1] ** 2, data.ctrl[actuator] * data.actuator_velocity[actuator]])
+        return jnp.stack(
+            [data.act[2] - data.act[1] ** 2, data.ctrl[actuator] * data.actuator_velocity[actuator]]
+        )
     return model.actuator_dynprm[actuator, 0] * (data.ctrl[actuator] - data.act[0])
 
 
@@ -56,9 +59,7 @@ def observe(model, data):
     return data.qvel[0] * data.qpos[1]
 
 
-HOOKS = jaxsim.Hooks(
-    control, passive, act_dyn, act_gain, act_bias, contact_filter, sensors=((2, observe),)
-)
+HOOKS = jaxsim.Hooks(control, passive, act_dyn, act_gain, act_bias, contact_filter, sensors=((2, observe),))
 
 
 @contextlib.contextmanager
@@ -115,7 +116,11 @@ def states(m, n):
 
 @pytest.mark.parametrize(
     "integrator",
-    ["EULER", pytest.param("RK4", marks=pytest.mark.slow), pytest.param("IMPLICITFAST", marks=pytest.mark.slow)],
+    [
+        "EULER",
+        pytest.param("RK4", marks=pytest.mark.slow),
+        pytest.param("IMPLICITFAST", marks=pytest.mark.slow),
+    ],
 )
 def test_as_callbacks_of_the_c_engine(integrator):
     m = mujoco.MjModel.from_xml_string(XML)
