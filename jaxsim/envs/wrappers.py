@@ -85,7 +85,9 @@ class Randomised(Wrapper):
 class Episode(Wrapper):
     """Counts steps, repeats actions and cuts episodes off; works on one world and on many.
 
-    `info["steps"]` counts, `info["truncation"]` is 1 where an episode was cut off rather than over.
+    `info["steps"]` counts, `info["truncation"]` is 1 where an episode was cut off rather than over. As brax's trainers
+    want it, `info["episode_done"]` is `done`, and `info["episode_metrics"]` adds up the metrics of an episode, with
+    `sum_reward` and `length`.
 
     Args:
       env: the environment.
@@ -101,7 +103,9 @@ class Episode(Wrapper):
         """Starts counting."""
         state = self.env.reset(rng)
         zero = jnp.zeros_like(state.done)
-        return state.replace(info={**state.info, "steps": zero, "truncation": zero})
+        sums = dict.fromkeys((*state.metrics, "sum_reward", "length"), zero)
+        new = {"steps": zero, "truncation": zero, "episode_done": zero, "episode_metrics": sums}
+        return state.replace(info={**state.info, **new})
 
     def step(self, state: State, action: Array) -> State:
         """One action, `repeat` times."""
@@ -113,8 +117,17 @@ class Episode(Wrapper):
         after, rewards = jax.lax.scan(once, state, None, length=self.repeat)
         steps = state.info["steps"] + self.repeat
         late = jnp.where(steps >= self.length, 1.0, 0.0).astype(steps.dtype)
-        info = {**after.info, "steps": steps, "truncation": late * (1 - after.done)}
-        return after.replace(reward=jnp.sum(rewards, axis=0), done=jnp.maximum(after.done, late), info=info)
+        reward, done = jnp.sum(rewards, axis=0), jnp.maximum(after.done, late)
+        going = 1 - state.info["episode_done"]
+        parts = {**after.metrics, "sum_reward": reward, "length": self.repeat}
+        sums = {name: going * before + parts[name] for name, before in state.info["episode_metrics"].items()}
+        new = {
+            "steps": steps,
+            "truncation": late * (1 - after.done),
+            "episode_done": done,
+            "episode_metrics": sums,
+        }
+        return after.replace(reward=reward, done=done, info={**after.info, **new})
 
 
 class AutoReset(Wrapper):

@@ -30,7 +30,8 @@ def vector():
 def test_gymnasium_checks_one_world():
     with jax.enable_x64(False):
         gymnasium.register("jaxsim-test-v0", lambda: GymEnv("cartpole_balance"))
-        with pytest.warns(UserWarning, match="infinit") as said:  # an observation has no bounds, and nothing is drawn
+        # an observation has no bounds, and nothing is drawn
+        with pytest.warns(UserWarning, match="infinit") as said:
             check_env(gymnasium.make("jaxsim-test-v0").unwrapped, skip_close_check=True)
         assert all("infinit" in str(w.message) or "render modes" in str(w.message) for w in said)
 
