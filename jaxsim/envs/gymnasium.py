@@ -51,10 +51,10 @@ class _Worlds:
         """Starts new episodes where the mask says; observations of all worlds."""
         first = self.state is None
         every = np.ones_like(mask) if first else mask
-        self.state, self._keys = (jax.jit(self._first) if first else self._restart)(
-            self.state, self._keys, every
-        )
-        return np.array(self.state.obs)
+        start: Any = jax.jit(self._first) if first else self._restart
+        state, self._keys = start(self.state, self._keys, every)
+        self.state = state
+        return np.array(state.obs)
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Observations, rewards, terminations, truncations and the parts of the reward."""

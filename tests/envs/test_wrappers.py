@@ -47,6 +47,11 @@ def test_episodes_end_and_start_again():
         assert (state.done == late).all()
         assert (state.info["truncation"] == late).all()
         assert (state.info["steps"] == (k - 1) % 3 + 1).all()
+        assert (state.info["episode_done"] == late).all()
+        sums = state.info["episode_metrics"]
+        so_far = [s.reward for s in states[k - (k - 1) % 3 : k + 1]]
+        np.testing.assert_allclose(sums["sum_reward"], sum(so_far), rtol=1e-12)
+        assert (sums["length"] == len(so_far)).all()
         np.testing.assert_allclose(state.reward, first + (k - 1) % 3 + 1, rtol=1e-12)
         np.testing.assert_allclose(state.data, first if late else first + k % 3, rtol=1e-12)
         np.testing.assert_array_equal(state.obs[:, 0], state.data)
