@@ -20,6 +20,8 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
+from jaxsim.math.stage import common_platform, lowering_for
+
 __all__ = ["bilinear", "linear"]
 
 
@@ -45,9 +47,13 @@ def _primitive(name: str, compute: Callable[..., Any], multiple_results: bool) -
     def run(*args: Any, **params: Any) -> Any:
         return jax.jit(functools.partial(compute, **params))(*args)
 
+    def lower(ctx: Any, *args: Any, **params: Any) -> Any:
+        with lowering_for(common_platform(ctx.module_context.platforms)):  # its stages are traced here
+            return mlir.lower_fun(compute, multiple_results=multiple_results)(ctx, *args, **params)
+
     primitive.def_impl(run)
     primitive.def_abstract_eval(abstract)
-    mlir.register_lowering(primitive, mlir.lower_fun(compute, multiple_results=multiple_results))
+    mlir.register_lowering(primitive, lower)
     batching.primitive_batchers[primitive] = batch
     return primitive
 

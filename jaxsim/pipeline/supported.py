@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -133,7 +132,7 @@ def asks_for_more(model: Model) -> Array | None:
     traced = [x for x, _ in _must_be_zero(model) if isinstance(x, Tracer)]
     if not traced:
         return None
-    return functools.reduce(jnp.logical_or, [jnp.any(x != 0) for x in traced])
+    return jnp.any(jnp.concatenate([jnp.ravel(x != 0) for x in traced]))
 
 
 _PASSED = 64

@@ -158,6 +158,10 @@ def _gram(J: Array, CJ: Array, *, structure: TreeStructure) -> Array:
     """Entries of `J^T (C J)` for the rows `(k, nv, W)` of both."""
     n = structure.n
     patches = patches_of(structure) if platform() == "cpu" else ((0, n, 0, n),)
+    if (
+        platform() != "cpu" and J.shape[0] > _TERMS
+    ):  # one kernel, where sums that are written out would be split
+        return jnp.sum(CJ[:, :, None] * J[:, None], axis=0)[structure.rows, structure.cols]
     totals: list[Array] = []
     for start in range(0, J.shape[0], _TERMS):
         totals = _outer_products(J, CJ, totals, start=start, patches=patches)

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxsim import worlds
+from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import common_platform, lowering_for, platform, stage
 
 
@@ -38,6 +39,19 @@ def test_derivatives_go_by_platform_too():
     }
     assert 'inlineable = "false"' in texts["cpu"]
     assert 'inlineable = "false"' not in texts["cuda"]
+
+
+def test_operations_of_our_own_go_by_platform_too():
+    """They are traced when they are lowered, after the platform of the world's program was chosen."""
+    product = jax.vmap(worlds.lift(multiply))
+    A, x = jnp.ones((4, 3, 2)), jnp.ones((4, 2))
+    for of in (product, jax.grad(lambda A, x: jnp.sum(product(A, x)), 1)):
+        lowered = {
+            platform: jax.jit(of).trace(A, x).lower(lowering_platforms=(platform,)).as_text()
+            for platform in ("cpu", "cuda")
+        }
+        assert 'inlineable = "false"' in lowered["cpu"]
+        assert 'inlineable = "false"' not in lowered["cuda"]
 
 
 def test_both_ways_give_the_same():
