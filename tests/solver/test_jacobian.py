@@ -1,0 +1,44 @@
+"""Constraint Jacobians: what they add to the Hessian, for every platform's program."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxsim.math.stage import lowering_for
+from jaxsim.solver.jacobian import ContactJacobian, DenseJacobian
+from jaxsim.structure.sparsity import tree_structure
+
+BRANCHES = tree_structure([-1, 0, 1, 0, 3])
+
+
+def of_branches(rng, rows, width):
+    """Rows (rows, nv, W), each of which moves the dofs of one branch, as those of a floor's contacts do."""
+    J = rng.standard_normal((rows, BRANCHES.n, width))
+    J[::2, 1:3] = 0
+    J[1::2, 3:] = 0
+    return J
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda", "tpu"])
+@pytest.mark.parametrize("rows", [3, 45])
+def test_gram_of_scalar_rows(platform, rows):
+    rng = np.random.default_rng(rows)
+    J, c = of_branches(rng, rows, 4), rng.uniform(0, 2, (rows, 4))
+    with lowering_for(platform):
+        entries = DenseJacobian(J=jnp.asarray(J)).gram(BRANCHES, jnp.asarray(c))
+    expected = np.einsum("kiw,kw,kjw->ijw", J, c, J)[BRANCHES.rows, BRANCHES.cols]
+    np.testing.assert_allclose(entries, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
+@pytest.mark.parametrize("contacts", [2, 15])
+def test_gram_of_contacts(platform, contacts):
+    rng = np.random.default_rng(contacts)
+    J = of_branches(rng, 3 * contacts, 4).reshape(contacts, 3, BRANCHES.n, 4)
+    J[1::2] = J[0]  # one branch a contact
+    c = rng.uniform(0, 2, (3, contacts, 4))
+    curvature = tuple(tuple(jnp.asarray(c[i]) if i == j else None for j in range(3)) for i in range(3))
+    with lowering_for(platform):
+        entries = ContactJacobian(J=jnp.asarray(J)).gram(BRANCHES, curvature)
+    expected = np.einsum("ndiw,dnw,ndjw->ijw", J, c, J)[BRANCHES.rows, BRANCHES.cols]
+    np.testing.assert_allclose(entries, expected, rtol=0, atol=1e-12)
