@@ -1,4 +1,4 @@
-"""The command `jaxsim`: roll out a model in many worlds, say what is in it, measure it."""
+"""The command `jaxsim`: roll out a model in many worlds, draw it, say what is in it, measure it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import tyro
 from jaxsim.cli.benchmark import benchmark
 from jaxsim.cli.info import info
 from jaxsim.cli.models import CommandError
+from jaxsim.cli.render import render
 from jaxsim.cli.rollout import rollout
 
 __all__ = ["main"]
@@ -28,7 +29,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
     try:
         tyro.extras.subcommand_cli_from_dict(
-            {"rollout": rollout, "info": info, "benchmark": benchmark},
+            {"rollout": rollout, "render": render, "info": info, "benchmark": benchmark},
             prog="jaxsim",
             description=__doc__,
             args=args,

@@ -1,1 +1,8 @@
-"""Pictures of simulations."""
+"""Pictures of simulations: images and videos without a display, and a viewer in the browser."""
+
+from jaxsim.viewer.cameras import FreeCamera
+from jaxsim.viewer.decor import Show
+from jaxsim.viewer.pictures import render
+from jaxsim.viewer.video import write
+
+__all__ = ["FreeCamera", "Show", "render", "write"]

@@ -1,0 +1,180 @@
+"""`jaxsim render`: pictures and videos of a model, without a display."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from jaxsim.cli.models import CommandError, load
+
+__all__ = ["render"]
+
+_PARTS = ("contacts", "forces", "frames", "inertia", "cameras", "lights")
+
+
+def render(
+    model: tyro.conf.Positional[str],
+    /,
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("picture.png"),
+    keyframe: str | None = None,
+    seconds: float | None = None,
+    steps: int | None = None,
+    trajectory: Path | None = None,
+    world: int = 0,
+    camera: str | None = None,
+    azimuth: float = 120.0,
+    elevation: float = -20.0,
+    distance: float | None = None,
+    lookat: tuple[float, float, float] | None = None,
+    size: tuple[int, int] = (640, 480),
+    fps: float = 30.0,
+    show: tuple[str, ...] = (),
+) -> None:
+    """Draws a model into an image (.png, .jpg: the last moment) or a video (.mp4, .gif: all of them).
+
+    Controls stay what the keyframe says. Without --camera a free camera looks at everything.
+
+    Args:
+        model: Path of an MJCF file, or a bundled model (quadruped, humanoid, arm, ...).
+        out: File to write.
+        keyframe: Name or number of the keyframe to start in; default: `home`, else the first, else qpos0.
+        seconds: Simulate for so long.
+        steps: Simulate so many steps.
+        trajectory: Draw this .npz file with `qpos`, as `jaxsim rollout --out` writes it, instead of simulating.
+        world: World of the trajectory.
+        camera: Name or number of a camera of the model.
+        azimuth: Of the free camera, degrees; 90 looks along +y.
+        elevation: Of the free camera, degrees; negative looks down.
+        distance: Of the free camera from what it looks at, m.
+        lookat: What the free camera looks at, m.
+        size: Width and height, pixels.
+        fps: Pictures of a video a second.
+        show: Also: contacts, forces, frames, inertia, cameras, lights.
+    """
+    from rich.console import Console
+
+    from jaxsim.viewer import FreeCamera, Show
+    from jaxsim.viewer import render as draw
+    from jaxsim.viewer.needs import needs
+    from jaxsim.viewer.video import STILL, check_file, write
+
+    shown = Show(**{name: name in show for name in _PARTS})  # pyright: ignore
+    unknown = sorted(set(show) - set(_PARTS))
+    if unknown:
+        raise CommandError(f"--show: no {', '.join(unknown)}; there are {', '.join(_PARTS)}")
+    if fps <= 0:
+        raise CommandError("--fps must be positive")
+    try:
+        check_file(out)
+        needs("embreex", "pictures need")
+        compiled = load(model)
+        chosen: Any = _camera(compiled, camera)
+        if chosen is None:
+            chosen = FreeCamera(lookat, distance, azimuth, elevation)
+        still = out.suffix.lower() in STILL
+        console = Console()
+        with console.status(f"simulating {model}" if seconds or steps else f"drawing {model}"):
+            if trajectory is None:
+                length = _length(compiled, seconds, steps)
+                each = (
+                    length if still else min(length, max(round(1 / (fps * float(compiled.opt.timestep))), 1))
+                )
+                state = _simulate(compiled, keyframe, length, each)
+                fps = 1 / (each * float(compiled.opt.timestep)) if each else fps
+            else:
+                state = _recorded(trajectory, world, fps, still)
+        with console.status(f"drawing {model}"):
+            pictures = draw(compiled, state, camera=chosen, size=size, show=shown)
+            write(out, pictures, fps=fps)
+    except (ModuleNotFoundError, OSError, ValueError) as error:
+        raise CommandError(str(error)) from error
+    console.print(
+        f"{len(pictures)} pictures: {out}" if len(pictures) > 1 else f"picture: {out}", highlight=False
+    )
+
+
+def _camera(model: Any, camera: str | None) -> int | None:
+    """Number of a camera that is given by name or number."""
+    from jaxsim.enums import ObjType
+
+    if camera is None:
+        return None
+    names = [model.name(ObjType.CAMERA, k) for k in range(model.ncam)]
+    if camera in names:
+        return names.index(camera)
+    if camera.isdigit() and int(camera) < model.ncam:
+        return int(camera)
+    known = ", ".join(name or str(k) for k, name in enumerate(names)) or "none"
+    raise CommandError(f"no camera {camera!r}; cameras of the model: {known}")
+
+
+def _length(model: Any, seconds: float | None, steps: int | None) -> int:
+    if seconds is not None and steps is not None:
+        raise CommandError("give --seconds or --steps, not both")
+    count = round(seconds / float(model.opt.timestep)) if seconds is not None else (steps or 0)
+    if count < 0:
+        raise CommandError("--seconds and --steps cannot be negative")
+    return count
+
+
+def _start(model: Any, keyframe: str | None) -> Any:
+    """The state in a keyframe, controls included."""
+    import jaxsim
+    from jaxsim.enums import ObjType
+
+    data = jaxsim.make_data(model)
+    names = [model.name(ObjType.KEY, k) for k in range(model.nkey)]
+    if keyframe is None:
+        return jaxsim.reset(model, data, ("home" if "home" in names else 0) if names else None)
+    if keyframe not in names and not (keyframe.isdigit() and int(keyframe) < model.nkey):
+        known = ", ".join(name or str(k) for k, name in enumerate(names)) or "none"
+        raise CommandError(f"no keyframe {keyframe!r}; keyframes of the model: {known}")
+    return jaxsim.reset(model, data, keyframe if keyframe in names else int(keyframe))
+
+
+def _simulate(model: Any, keyframe: str | None, steps: int, each: int) -> Any:
+    """States `each` so many steps; without steps the start alone."""
+    import functools
+
+    import jax
+    import jax.numpy as jnp
+
+    import jaxsim
+
+    start = _start(model, keyframe)
+    if not steps:
+        return jax.jit(jaxsim.forward)(model, start)
+    count = steps // each
+    fields = ("qpos", "mocap_pos", "mocap_quat", "contact", "efc_force")
+    run = jax.jit(functools.partial(jaxsim.rollout, steps=count, substeps=each, fields=fields))
+    final, states = run(model, start)
+    if count > 1:
+        first = {name: getattr(start, name) for name in fields}
+        states = jax.tree.map(lambda a, b: jnp.concatenate([jnp.asarray(a)[None], b]), first, states)
+    return final.replace(**states)
+
+
+def _recorded(file: Path, world: int, fps: float, still: bool) -> dict[str, Any]:
+    """The moments of a recorded trajectory that a video shows."""
+    import numpy as np
+
+    if not file.is_file():
+        raise CommandError(f"no file {str(file)!r}")
+    with np.load(file) as saved:
+        if "qpos" not in saved:
+            raise CommandError(f"{str(file)!r} has no qpos; it has {', '.join(saved) or 'nothing'}")
+        fields = {name: saved[name] for name in ("qpos", "mocap_pos", "mocap_quat") if name in saved}
+        time = saved.get("time")
+    if fields["qpos"].ndim == 3:
+        if not 0 <= world < len(fields["qpos"]):
+            raise CommandError(f"--world {world}: the file has {len(fields['qpos'])} worlds")
+        fields = {name: value[world] for name, value in fields.items()}
+    if still:
+        return {name: value[-1:] for name, value in fields.items()}
+    if time is not None and len(time) > 1:
+        moments = np.arange(time[0], time[-1] + 1e-9, 1 / fps)
+        chosen = np.searchsorted(time, moments - 1e-9).clip(0, len(time) - 1)
+        fields = {name: value[chosen] for name, value in fields.items()}
+    return fields
