@@ -1,19 +1,31 @@
-"""The command `jaxsim`: roll out a model in many worlds, draw it, say what is in it, measure it."""
+"""The command `jaxsim`: roll out a model, draw it, say what is in it, measure it, train a policy."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import tyro
 
 from jaxsim.cli.benchmark import benchmark
 from jaxsim.cli.info import info
 from jaxsim.cli.models import CommandError
+from jaxsim.cli.play import play
 from jaxsim.cli.render import render
 from jaxsim.cli.rollout import rollout
+from jaxsim.cli.train import train
 
 __all__ = ["main"]
+
+_COMMANDS = {
+    "rollout": rollout,
+    "render": render,
+    "info": info,
+    "benchmark": benchmark,
+    "train": train,
+    "play": play,
+}
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -27,12 +39,16 @@ def main(args: Sequence[str] | None = None) -> None:
     from jaxsim.mjcf.errors import MjcfError
     from jaxsim.results import UnsupportedError
 
+    words = list(sys.argv[1:] if args is None else args)
     try:
+        if words[:1] == ["train"] and words[1:] and not {"-h", "--help"} & set(words):
+            train(Path(words[1]), tuple(words[2:]))  # its options are the settings of the file
+            return
         tyro.extras.subcommand_cli_from_dict(
-            {"rollout": rollout, "render": render, "info": info, "benchmark": benchmark},
+            _COMMANDS,
             prog="jaxsim",
             description=__doc__,
-            args=args,
+            args=words,
         )
     except (MjcfError, UnsupportedError, CommandError) as error:
         Console(stderr=True, soft_wrap=True).print("error: ", style="bold red", end="")

@@ -25,6 +25,7 @@ FLOORS = (
     ("compile",),
     ("models", "interop", "viewer"),
     ("optimise", "identify", "mjx", "envs"),
+    ("train",),
     ("cli",),
 )
 """Files and folders of the package, lowest first; those of one floor do not know each other."""

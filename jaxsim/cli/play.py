@@ -1,0 +1,72 @@
+"""`jaxsim play`: what a trained policy does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from jaxsim.cli.models import CommandError
+from jaxsim.cli.train import needs_train, prepare
+
+__all__ = ["play"]
+
+
+def play(
+    run: tyro.conf.Positional[Path],
+    /,
+    worlds: Annotated[int, tyro.conf.arg(aliases=["-w"])] = 1,
+    seed: int = 0,
+    out: Path | None = None,
+    plot: Path | None = None,
+) -> None:
+    """Runs the newest policy of a training for an episode, without noise, and says what it earned.
+
+    Args:
+        run: Folder of a training's results.
+        worlds: Number of worlds, each with its own start.
+        seed: Of the starts.
+        out: Write the trajectories to this .npz file; default: `play.npz` in the folder.
+        plot: Draw them into this image file.
+    """
+    needs_train()
+    import jax
+    import numpy as np
+    from rich.console import Console
+
+    from jaxsim.train.config import ConfigError
+    from jaxsim.train.evaluate import evaluate, summary
+
+    prepare(run.absolute().parent)
+    from jaxsim.train.run import restore
+
+    if worlds < 1:
+        raise CommandError("--worlds must be at least 1")
+    try:
+        config, env, act, policy = restore(run)
+    except ConfigError as error:
+        raise CommandError(str(error)) from error
+    console = Console()
+    with console.status(f"playing {config.env}"):
+        fields = ("qpos", "qvel", "ctrl", "ncon")
+        key = jax.random.key(seed)
+        episodes = jax.jit(lambda p: evaluate(env, act, p, key, worlds, fields))(policy)
+        numbers = {name: float(x) for name, x in summary(episodes).items()}
+    words = (
+        f"return {numbers['return']:.2f} ± {numbers['return_deviation']:.2f}, {numbers['length']:.0f} steps"
+    )
+    console.print(f"{config.env}: {words}", highlight=False)
+    for name, x in numbers.items():
+        if name.startswith("part_"):
+            console.print(f"  {name.removeprefix('part_')}: {x:.2f}", highlight=False)
+    file = out or run / "play.npz"
+    got = {name: np.asarray(episodes[name]) for name in (*fields, "reward", "going")}
+    time = env.dt * np.arange(1, got["reward"].shape[1] + 1)
+    np.savez_compressed(file, allow_pickle=False, time=time, **got)
+    console.print(f"trajectories: {file}", highlight=False)
+    if plot:
+        from jaxsim.viewer.trajectory_plot import plot_rollout
+
+        plot_rollout(env.model, got["qpos"], got["ncon"], plot, title=config.env, note=words)
+        console.print(f"picture: {plot}", highlight=False)

@@ -1,0 +1,218 @@
+"""Settings of a training: a file, changes to it, and what is wrong with them.
+
+A file is YAML; its keys are the fields of `Config`. What a file leaves out has the default below.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jaxsim.envs.config import hint, override
+from jaxsim.envs.registry import default_config
+
+__all__ = ["Config", "ConfigError", "Ppo", "Shac", "change", "read", "write"]
+
+
+class ConfigError(ValueError):
+    """A setting is unknown or wrong; the message names it, the file, and what would work."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Shac:
+    """Of short-horizon actor-critic.
+
+    Attributes:
+      horizon: steps that a gradient goes through.
+      discount: of a reward, a step.
+      trace: lambda of the critic's targets, in [0, 1].
+      policy: widths of the policy's hidden layers.
+      critic: of the critic's.
+      deviation: initial standard deviation of actions.
+      policy_rate: learning rate; it falls to a hundredth.
+      critic_rate: likewise.
+      critic_epochs: how often the critic sees a window.
+      critic_batches: in how many parts.
+      slowness: share that the critic's slow copy keeps in an update.
+      clip: largest norm of a gradient.
+      betas: memories of Adam.
+    """
+
+    horizon: int = 32
+    discount: float = 0.99
+    trace: float = 0.95
+    policy: tuple[int, ...] = (64, 64)
+    critic: tuple[int, ...] = (64, 64)
+    deviation: float = 0.35
+    policy_rate: float = 2e-3
+    critic_rate: float = 1e-3
+    critic_epochs: int = 16
+    critic_batches: int = 4
+    slowness: float = 0.2
+    clip: float = 1.0
+    betas: tuple[float, float] = (0.7, 0.95)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ppo:
+    """Of brax's proximal policy optimisation; brax documents each.
+
+    Attributes:
+      unroll_length: steps of a piece of trajectory.
+      batch_size: pieces of a batch.
+      num_minibatches: batches of an update; times `batch_size` they are a multiple of the worlds.
+      num_updates_per_batch: how often each is seen.
+      discounting: of a reward, a step.
+      learning_rate: of Adam.
+      entropy_cost: what randomness earns.
+      gae_lambda: of the advantages, in [0, 1].
+      clipping_epsilon: largest change of an action's odds.
+      max_grad_norm: largest norm of a gradient.
+      policy: widths of the policy's hidden layers.
+      critic: of the critic's.
+    """
+
+    unroll_length: int = 16
+    batch_size: int = 256
+    num_minibatches: int = 8
+    num_updates_per_batch: int = 4
+    discounting: float = 0.97
+    learning_rate: float = 1e-3
+    entropy_cost: float = 1e-3
+    gae_lambda: float = 0.95
+    clipping_epsilon: float = 0.3
+    max_grad_norm: float = 1.0
+    policy: tuple[int, ...] = (64, 64)
+    critic: tuple[int, ...] = (64, 64)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Config:
+    """Of a training.
+
+    Attributes:
+      env: name of the environment.
+      task: its settings that differ from the usual, by dotted name.
+      algorithm: `shac` or `ppo`.
+      seed: of everything random.
+      steps: of all worlds together, in actions.
+      worlds: that run side by side, on all devices.
+      randomise: whether each world has masses, frictions and gains of its own; see `jaxsim.envs.randomise`.
+      reward_scale: what rewards are multiplied by before they are learned from.
+      evals: how often the policy is tried, and a checkpoint written.
+      eval_worlds: in how many worlds.
+      goal: return that is asked for, drawn in the curve; 0: none.
+      out: folder of results; empty: `runs/` and the name of the file.
+      resume: whether to go on where the run in `out` was interrupted.
+      shac: settings of this algorithm.
+      ppo: of that.
+    """
+
+    env: str = "cartpole_balance"
+    task: dict[str, Any] = dataclasses.field(default_factory=dict)
+    algorithm: str = "shac"
+    seed: int = 0
+    steps: int = 1_000_000
+    worlds: int = 64
+    randomise: bool = False
+    reward_scale: float = 1.0
+    evals: int = 10
+    eval_worlds: int = 16
+    goal: float = 0.0
+    out: str = ""
+    resume: bool = False
+    shac: Shac = Shac()
+    ppo: Ppo = Ppo()
+
+
+def read(file: Path, changes: Mapping[str, Any] | None = None) -> Config:
+    """A config from a file.
+
+    Args:
+      file: YAML.
+      changes: settings that differ from the file's, by dotted name.
+
+    Raises:
+      ConfigError: the file cannot be read, or a setting is unknown or wrong.
+    """
+    import yaml
+
+    try:
+        found = yaml.safe_load(file.read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"cannot read {str(file)!r}: {error}") from error
+    if not isinstance(found, dict):
+        raise ConfigError(f"{file}: no settings, as in `env: cartpole_balance`")
+    config = change(Config(), _flat(found), str(file))
+    config = change(config, changes or {}, "command line")
+    out = config.out or str(Path("runs") / file.stem)
+    return dataclasses.replace(config, out=out)
+
+
+def change(config: Config, changes: Mapping[str, Any], where: str) -> Config:
+    """A config with some settings changed, and checked.
+
+    Args:
+      config: before.
+      changes: new values by dotted name.
+      where: they come from, for messages.
+
+    Raises:
+      ConfigError: a setting is unknown or wrong.
+    """
+    own = {name: _tuples(value) for name, value in changes.items() if not name.startswith("task.")}
+    task = {name[5:]: value for name, value in changes.items() if name.startswith("task.")}
+    try:
+        config = override(config, own)
+        config = dataclasses.replace(config, task=config.task | task)
+        override(default_config(config.env), config.task)
+    except (KeyError, TypeError) as error:
+        raise ConfigError(f"{where}: {error.args[0]}") from error
+    _check(config, where)
+    return config
+
+
+def write(config: Config, file: Path) -> None:
+    """Writes all settings, as `read` reads them."""
+    import yaml
+
+    file.write_text(yaml.safe_dump(_lists(dataclasses.asdict(config)), sort_keys=False))
+
+
+def _check(config: Config, where: str) -> None:
+    """Raises if numbers contradict each other."""
+    kinds = ("shac", "ppo")
+    if config.algorithm not in kinds:
+        known = hint(config.algorithm, kinds)
+        raise ConfigError(f"{where}: no algorithm {config.algorithm!r}{known}; there are shac, ppo")
+    for name in ("steps", "worlds", "evals", "eval_worlds"):
+        if getattr(config, name) < 1:
+            raise ConfigError(f"{where}: {name} is {getattr(config, name)}, and must be at least 1")
+    if config.algorithm == "ppo" and config.ppo.batch_size * config.ppo.num_minibatches % config.worlds:
+        raise ConfigError(
+            f"{where}: ppo.batch_size x ppo.num_minibatches, {config.ppo.batch_size} x "
+            f"{config.ppo.num_minibatches}, must be a multiple of worlds, {config.worlds}"
+        )
+
+
+def _flat(tree: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Settings by dotted name."""
+    flat = {}
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{before}{name}.")
+        else:
+            flat[f"{before}{name}"] = value
+    return flat
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def _lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _lists(x) for name, x in value.items()}
+    return [_lists(x) for x in value] if isinstance(value, tuple) else value

@@ -1,0 +1,155 @@
+"""A training from beginning to end: what is learned from what, tables, checkpoints, the curve."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxsim.envs import Env, Randomised, load, randomise
+from jaxsim.train import ppo
+from jaxsim.train.checkpoint import Checkpoints
+from jaxsim.train.config import Config, ConfigError, read, write
+from jaxsim.train.evaluate import evaluate, summary
+from jaxsim.train.record import Record, draw
+from jaxsim.train.shac import Trainer
+
+__all__ = ["Report", "restore", "train"]
+
+Report = Callable[[dict[str, float]], None]
+"""Called with each row of the table."""
+
+_SAME_STARTS = 4
+"""Updates of SHAC that share the states from which episodes start again."""
+
+
+def train(config: Config, report: Report = lambda row: None) -> Path:
+    """Trains a policy, from the start or from where it was interrupted.
+
+    Args:
+      config: what and how.
+      report: called with each row of numbers: `steps`, `seconds`, `return`, ...
+
+    Returns:
+      The folder of results: `config.yaml`, `metrics.csv`, `curve.png`, a TensorBoard file, `checkpoints/`.
+
+    Raises:
+      ConfigError: the folder holds a run already and this is not to resume it, or is one with other settings.
+    """
+    out = Path(config.out)
+    checkpoints = _prepare(config, out)
+    step = checkpoints.latest if config.resume else None
+    record = Record(out, step)
+    begin = time.perf_counter() - (record.rows[-1]["seconds"] if record.rows else 0.0)
+    env = load(config.env, overrides=config.task)
+
+    def tell(steps: int, numbers: dict[str, Any], policy: Any, learner: Any = None) -> None:
+        seconds = time.perf_counter() - begin
+        record.add({"steps": steps, "seconds": seconds} | {k: np.asarray(x) for k, x in numbers.items()})
+        if policy is not None:
+            trees = {"policy": policy} | ({} if learner is None else {"learner": learner})
+            checkpoints.save(steps, **trees)
+        report(record.rows[-1])
+
+    try:
+        if config.algorithm == "shac":
+            _shac(env, config, tell, checkpoints, step)
+        else:
+            start = step and (step, checkpoints.restore(step, "policy", ppo.blank(env, config)))
+            ppo.train(env, config, tell, start or None)
+    finally:
+        record.close()
+        checkpoints.close()
+    draw(out / "curve.png", {config.algorithm: record.rows}, config.env, config.goal)
+    return out
+
+
+def restore(folder: Path) -> tuple[Config, Env, Callable[[Any, Any], Any], Any]:
+    """The newest policy of a run.
+
+    Args:
+      folder: of its results.
+
+    Returns:
+      Config, environment, a function from policy and observation to an action, the policy.
+
+    Raises:
+      ConfigError: there is no run, or no checkpoint.
+    """
+    config = read(folder / "config.yaml")
+    checkpoints = Checkpoints(folder / "checkpoints")
+    step = checkpoints.latest
+    if step is None:
+        raise ConfigError(f"{folder} has no checkpoint")
+    env = load(config.env, overrides=config.task)
+    if config.algorithm == "shac":
+        trainer = Trainer(env, config)
+        learner = jax.eval_shape(trainer.start)
+        act, like = trainer.act, (learner.policy, learner.statistics)
+    else:
+        act, like = ppo.act(env, config), ppo.blank(env, config)
+    policy = checkpoints.restore(step, "policy", like)
+    checkpoints.close()
+    return config, env, act, policy
+
+
+def _prepare(config: Config, out: Path) -> Checkpoints:
+    """Folder and checkpoints of a run, if its config and what is there agree."""
+    file = out / "config.yaml"
+    if config.resume:
+        if not file.exists():
+            raise ConfigError(f"nothing to resume in {str(out)!r}")
+        before, now = (dataclasses.asdict(c) | {"out": "", "resume": True} for c in (read(file), config))
+        differing = [name for name, x in now.items() if before[name] != x]
+        if differing:
+            raise ConfigError(f"the run in {str(out)!r} has other settings: {', '.join(differing)}")
+    elif file.exists():
+        raise ConfigError(
+            f"there is a run in {str(out)!r}: --resume true goes on with it, --out starts another"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    write(dataclasses.replace(config, resume=False), file)
+    checkpoints = Checkpoints(out / "checkpoints")
+    if config.resume and checkpoints.latest is None:
+        raise ConfigError(f"the run in {str(out)!r} has no checkpoint yet")
+    return checkpoints
+
+
+def _shac(env: Env, config: Config, tell: Any, checkpoints: Checkpoints, step: int | None) -> None:
+    """Trains by SHAC from a step on."""
+    starts, trials = jax.random.split(jax.random.fold_in(jax.random.key(config.seed), 1))
+    many = None
+    if config.randomise:
+        keys = jax.random.split(jax.random.fold_in(starts, 1), config.worlds)
+        many = Randomised(env, lambda model: randomise(model, keys))
+    trainer = Trainer(env, config, many)
+    each = config.worlds * config.shac.horizon
+    updates = -(-config.steps // each)
+    tries = {round(updates * (k + 1) / config.evals) for k in range(config.evals)}
+
+    @jax.jit
+    def trial(policy: Any) -> Any:
+        return summary(evaluate(env, trainer.act, policy, trials, config.eval_worlds))
+
+    def show(k: int, learner: Any, numbers: dict[str, Any]) -> None:
+        policy = learner.policy, learner.statistics
+        tell(k * each, {**trial(policy), **numbers}, policy, learner)
+
+    if step is None:
+        learner, first = trainer.start(), 0
+        show(0, learner, {})
+    else:
+        learner = checkpoints.restore(step, "learner", jax.eval_shape(trainer.start))
+        first = step // each
+    fresh = None
+    for k in range(first, updates):
+        if fresh is None or k % _SAME_STARTS == 0:
+            fresh = trainer.restart(jax.random.fold_in(starts, k // _SAME_STARTS))
+        learner, numbers = trainer.update(learner, fresh)
+        if k + 1 in tries:
+            show(k + 1, learner, numbers)

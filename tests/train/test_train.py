@@ -1,0 +1,272 @@
+"""Training: settings, statistics, what SHAC climbs, tables, and exact resume."""
+
+import dataclasses
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxsim import envs
+
+pytest.importorskip("flax")
+pytest.importorskip("optax")
+pytest.importorskip("orbax.checkpoint")
+pytest.importorskip("tensorboardX")
+pytest.importorskip("yaml")
+
+from jaxsim.cli import main
+from jaxsim.train.config import Config, ConfigError, Shac, read
+from jaxsim.train.normalise import Statistics
+from jaxsim.train.record import rows
+from jaxsim.train.run import restore, train
+from jaxsim.train.shac import Trainer, Window, _returns
+
+TINY = """
+env: line
+steps: 600
+worlds: 10
+evals: 5
+eval_worlds: 2
+shac: {horizon: 6, policy: [8], critic: [8], critic_epochs: 2, critic_batches: 2, policy_rate: 0.05}
+ppo: {unroll_length: 6, batch_size: 5, num_minibatches: 2, policy: [8], critic: [8]}
+"""
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Point:
+    qpos: jax.Array
+    qvel: jax.Array
+    ctrl: jax.Array
+    ncon: jax.Array
+
+
+class Line:
+    """A point on a line that earns most at 1; beyond 3 it is over."""
+
+    action_size = 1
+    observation_size = 1
+    dt = 0.1
+
+    def __init__(self, config):
+        self.config = config
+        self.unwrapped = self
+
+    def reset(self, rng):
+        x = jax.random.uniform(rng, dtype=jnp.float32)[None]
+        zero = jnp.zeros((), jnp.float32)
+        return envs.State(Point(x, x, x, zero), x, zero, zero, {"near": zero}, {"rng": rng})
+
+    def step(self, state, action):
+        x = state.data.qpos + 0.3 * action
+        near = -jnp.square(x[0] - 1)
+        data = dataclasses.replace(state.data, qpos=x, ctrl=action)
+        done = jnp.where(jnp.abs(x[0]) > 3, 1.0, 0.0).astype(x.dtype)
+        return state.replace(data=data, obs=x, reward=near, done=done, metrics={"near": near})
+
+
+@pytest.fixture(autouse=True)
+def _line():
+    envs.register("line", Line, envs.Config(episode_length=8))
+    with jax.enable_x64(False):
+        yield
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    file = tmp_path / "tiny.yaml"
+    file.write_text(TINY)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sed": 1}, r"command line: no setting 'sed' \(did you mean 'seed'\?\)"),
+        ({"shac.horzon": 1}, r"no setting 'shac.horzon' \(did you mean 'horizon'\?\)"),
+        ({"seed": "one"}, "seed is a int, not 'one'"),
+        ({"env": "lin"}, r"no environment 'lin' \(did you mean 'line'\?\)"),
+        ({"task.ctrl_d": 0.1}, r"no setting 'ctrl_d' \(did you mean 'ctrl_dt'\?\)"),
+        ({"algorithm": "shak"}, r"no algorithm 'shak' \(did you mean 'shac'\?\)"),
+        ({"worlds": 0}, "worlds is 0, and must be at least 1"),
+        ({"algorithm": "ppo", "worlds": 3}, "must be a multiple of worlds, 3"),
+    ],
+)
+def test_what_is_wrong_with_settings(tiny, changes, message):
+    with pytest.raises(ConfigError, match=message):
+        read(tiny, changes)
+
+
+def test_files_of_settings(tiny, tmp_path):
+    config = read(tiny, {"task.episode_length": 9, "shac.betas": [0.5, 0.6]})
+    assert config.shac.policy == (8,)
+    assert config.shac.betas == (0.5, 0.6)
+    assert config.task == {"episode_length": 9}
+    assert config.out == "runs/tiny"
+    with pytest.raises(ConfigError, match="cannot read"):
+        read(tmp_path / "none.yaml")
+    (tmp_path / "wrong.yaml").write_text("shac: {horzon: 3}")
+    with pytest.raises(ConfigError, match=r"wrong.yaml: no setting 'shac.horzon' \(did you mean"):
+        read(tmp_path / "wrong.yaml")
+    (tmp_path / "wrong.yaml").write_text("- 1")
+    with pytest.raises(ConfigError, match="no settings"):
+        read(tmp_path / "wrong.yaml")
+
+
+def test_every_config_of_the_repository_is_valid():
+    from pathlib import Path
+
+    files = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+    assert len(files) >= 3
+    for file in files:
+        assert read(file).env in envs.names()
+
+
+def test_statistics():
+    x = np.random.default_rng(0).normal(3.0, 2.0, (50, 4)).astype(np.float32)
+    found = Statistics.start(4).update(jnp.asarray(x[:20])).update(jnp.asarray(x[20:]).reshape(5, 6, 4))
+    np.testing.assert_allclose(found.mean, x.mean(0), rtol=1e-4)
+    np.testing.assert_allclose(found.variance, x.var(0), rtol=1e-3)
+    np.testing.assert_allclose(found(jnp.asarray(x)).std(0), 1.0, rtol=1e-3)
+    np.testing.assert_array_equal(found(jnp.full(4, 1e6)), 10.0)
+
+
+def test_targets_of_the_critic():
+    """Equation 7 of the paper by its definition: a mean of n-step returns."""
+    rng = np.random.default_rng(1)
+    reward, value = rng.normal(size=(2, 5, 1))
+    end = np.array([0, 0, 1, 0, 1.0])[:, None]
+    over = np.array([0, 0, 1, 0, 0.0])[:, None]
+    found = _returns(Window(jnp.zeros(5), *map(jnp.asarray, (reward, end, over, value))), 0.9, 0.8)
+    expected = np.zeros((5, 1))
+    for t in range(5):
+        last = 2 if t <= 2 else 4
+        returns = []
+        for n in range(1, last - t + 2):
+            k = t + n - 1
+            earned = sum(0.9**i * reward[t + i] for i in range(n))
+            returns.append(earned + 0.9**n * (1 - over[k]) * value[k])
+        weights = [0.2 * 0.8**i for i in range(len(returns) - 1)]
+        expected[t] = sum(w * r for w, r in zip(weights, returns, strict=False))
+        expected[t] += (1 - sum(weights)) * returns[-1]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def trainer():
+    with jax.enable_x64(False):
+        envs.register("line", Line, envs.Config(episode_length=8))
+        own = Shac(horizon=6, policy=(8,), critic=(8,), critic_epochs=1, critic_batches=1)
+        yield Trainer(envs.load("line"), Config(env="line", worlds=8, steps=480, shac=own))
+
+
+def test_the_gradient_of_the_policy(trainer):
+    """Against central differences, with episodes that are cut off and episodes that are over in the horizon."""
+    learner = trainer.start()
+    learner = dataclasses.replace(
+        learner,
+        worlds=learner.worlds.replace(
+            data=dataclasses.replace(learner.worlds.data, qpos=jnp.linspace(-1.0, 2.9, 8)[:, None])
+        ),
+    )
+    fresh = trainer.restart(jax.random.key(5))
+    key = jax.random.key(6)
+
+    with jax.enable_x64(True):
+        wide = jax.tree.map(
+            lambda x: x.astype(jnp.float64) if x.dtype == jnp.float32 else x, (learner, fresh)
+        )
+
+        def loss(policy):
+            return trainer._loss(policy, *wide, key)[0]
+
+        flat, back = jax.flatten_util.ravel_pytree(wide[0].policy)
+        window = trainer._loss(wide[0].policy, *wide, key)[1][1]
+        assert window.over.sum() > 0
+        assert (window.end[:-1] - window.over[:-1]).sum() > 0
+        slope = jax.flatten_util.ravel_pytree(jax.grad(loss)(wide[0].policy))[0]
+        toward = jax.random.normal(jax.random.key(7), flat.shape)
+        both = jax.jit(lambda h: loss(back(flat + h * toward)))
+        difference = (both(1e-6) - both(-1e-6)) / 2e-6
+        np.testing.assert_allclose(slope @ toward, difference, rtol=1e-5)
+
+
+def test_several_devices_learn_one_policy(trainer):
+    """Eight devices hold a world each; after an update all hold the same policy."""
+    learner, numbers = trainer.update(trainer.start(), trainer.restart(jax.random.key(0)))
+    assert len(learner.worlds.obs.sharding.device_set) == 8
+    for leaf in jax.tree.leaves(learner.policy):
+        parts = [np.asarray(shard.data) for shard in leaf.addressable_shards]
+        assert len(parts) == 8
+        for part in parts:
+            np.testing.assert_array_equal(part, parts[0])
+    assert np.isfinite(list(numbers.values())).all()
+
+
+def _table(out):
+    return [{k: x for k, x in row.items() if k != "seconds"} for row in rows(out / "metrics.csv")]
+
+
+def test_interrupted_and_resumed_is_the_same_curve(tiny, tmp_path):
+    whole = train(read(tiny, {"out": str(tmp_path / "whole")}))
+
+    def interrupt(row):
+        if row["steps"] >= 240:
+            raise KeyboardInterrupt
+
+    config = read(tiny, {"out": str(tmp_path / "parts")})
+    with pytest.raises(KeyboardInterrupt):
+        train(config, interrupt)
+    assert _table(tmp_path / "parts")[-1]["steps"] == 240
+    with pytest.raises(ConfigError, match=r"there is a run in .* --resume true"):
+        train(config)
+    with pytest.raises(ConfigError, match="other settings: seed"):
+        train(dataclasses.replace(config, resume=True, seed=3))
+    parts = train(dataclasses.replace(config, resume=True))
+    assert _table(parts) == _table(whole)
+    assert len(_table(whole)) == 6
+    assert _table(whole)[-1]["return"] > _table(whole)[0]["return"] + 1.0  # it learns
+    assert (parts / "curve.png").stat().st_size > 10_000
+    assert list(parts.glob("events*"))
+    one, other = (restore(out)[-1] for out in (whole, parts))
+    jax.tree.map(np.testing.assert_array_equal, one, other)
+
+
+@pytest.mark.slow
+def test_ppo_and_play(tiny, tmp_path, capsys):
+    pytest.importorskip("brax")
+    out = tmp_path / "ppo"
+    main(["train", str(tiny), "--algorithm", "ppo", "--out", str(out), "--evals=2"])
+    assert [row["steps"] for row in rows(out / "metrics.csv")] == [0.0, 300.0, 600.0]
+    main(["play", str(out), "--worlds", "2"])
+    assert "line: return" in capsys.readouterr().out
+    with np.load(out / "play.npz") as saved:
+        assert saved["qpos"].shape == (2, 8, 1)
+        assert saved["reward"].shape == (2, 8)
+
+
+def test_the_command_line_says_what_is_wrong(tiny, capsys):
+    for words, message in (
+        (["--sed", "1"], "did you mean 'seed'"),
+        (["--seed"], "--seed has no value"),
+        (["seed"], "settings are changed by --name value"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["train", str(tiny), *words])
+        assert message in capsys.readouterr().err
+
+
+def test_training_needs_its_packages():
+    code = """
+import importlib.util as u
+find = u.find_spec
+u.find_spec = lambda name, *a: None if name == "flax" else find(name, *a)
+from jaxsim.cli import main
+main(["train", "x.yaml"])
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert said.returncode == 2
+    assert "training needs flax: pip install 'jaxsim-engine[train]'" in said.stderr
