@@ -16,8 +16,8 @@ from jaxsim.model import Model
 from jaxsim.pipeline.stages import run
 from jaxsim.pipeline.tendon import tendon
 from jaxsim.pipeline.work import Work
-from jaxsim.solver.constraint import make_constraint
-from jaxsim.solver.rows import RowValues, product
+from jaxsim.solver.constraint import built_rows
+from jaxsim.solver.rows import Cones, Rows
 from jaxsim.structure.rows import row_layout
 
 __all__ = ["constraint_fields"]
@@ -32,27 +32,48 @@ _KINDS = {
 """mjtConstraint of classes of rows that are no equalities."""
 
 
-def _rows(model: Any, data: Any) -> Any:
-    return run((tendon, make_constraint), model, data.replace(work=Work())).work.rows
+_NUMBERS = ("D", "aref", "high", "pos", "margin", "used")
 
 
-def _flat(values: RowValues) -> Array:
-    return concat([values.scalar, *(x.reshape(-1, x.shape[-1]) for x in values.cones)])
+def _built(model: Any, data: Any) -> list[tuple[Rows | Cones, Array]]:
+    ready = run((tendon,), model, data.replace(work=Work()))
+    return built_rows(model, ready)
 
 
 def _numbers(model: Any, data: Any) -> dict[str, Array]:
     """Native: numbers of all rows, (k, W)."""
-    rows = _rows(model, data)
-    return {
-        "efc_D": _flat(RowValues(rows.D, tuple(c.D for c in rows.cones))),
-        "efc_aref": _flat(RowValues(rows.aref, tuple(c.aref for c in rows.cones))),
-        "high": _flat(RowValues(rows.high, tuple(jnp.zeros_like(c.D) for c in rows.cones))),
+    parts = [
+        _of_scalars(rows, active) if isinstance(rows, Rows) else _of_cones(rows, active)
+        for rows, active in _built(model, data)
+    ]
+    if not parts:
+        return dict.fromkeys(_NUMBERS, jnp.zeros((0, 1)))
+    return {name: concat([part[name] for part in parts]) for name in _NUMBERS}
+
+
+def _of_scalars(rows: Rows, active: Array) -> dict[str, Array]:
+    used = jnp.repeat(active, rows.D.shape[0] // active.shape[0], axis=0)  # contacts have several rows
+    return {name: getattr(rows, name) for name in _NUMBERS[:-1]} | {"used": used}
+
+
+def _of_cones(cones: Cones, active: Array) -> dict[str, Array]:
+    """Only the normal of a contact has a place."""
+    n, dim = cones.D.shape[:2]
+    normal = np.arange(n * dim)[:, None] % dim == 0
+    numbers = {name: getattr(cones, name).reshape(n * dim, -1) for name in ("D", "aref")}
+    numbers |= {
+        name: jnp.where(normal, jnp.repeat(getattr(cones, name), dim, 0), 0) for name in ("pos", "margin")
     }
+    return numbers | {"high": jnp.zeros_like(numbers["D"]), "used": jnp.repeat(active, dim, axis=0)}
 
 
 def _velocities(model: Any, data: Any, x: Array) -> Array:
     """Native: the Jacobian of all rows times a velocity, (k, W)."""
-    return _flat(product(_rows(model, data), x))
+    found = []
+    for part, _ in _built(model, data):
+        J = part.J if isinstance(part, Rows) else (part.J,)
+        found += [v.reshape(-1, v.shape[-1]) for v in (one.product(x) for one in J)]
+    return concat(found) if found else jnp.zeros((0, 1), x.dtype)
 
 
 _lifted_numbers = worlds.lift(_numbers)
@@ -60,19 +81,18 @@ _lifted_velocities = worlds.lift(_velocities)
 
 
 def constraint_fields(model: Model, data: Any) -> dict[str, Array]:
-    """`efc_J` (k, nv), `efc_D`, `efc_aref`, `efc_frictionloss` and `efc_type` (k,) of one world."""
+    """`efc_J` (k, nv) and `efc_D`, `efc_aref`, `efc_pos`, ... (k,) of one world; rows out of use are zero."""
     kinds = _kinds(model)
     numbers = _lifted_numbers(model, data)
+    used = numbers["used"]
     loss = np.isin(kinds, (ConstraintType.FRICTION_DOF, ConstraintType.FRICTION_TENDON))
-    idle = loss & (numbers["high"] == 0)  # a dof without friction loss has a row that does nothing
     units = jnp.eye(model.nv, dtype=data.qpos.dtype)
     J = jax.vmap(lambda unit: _lifted_velocities(model, data, unit), out_axes=-1)(units) if model.nv else None
     return {
-        "efc_J": jnp.zeros((len(kinds), 0), data.qpos.dtype) if J is None else J,
+        "efc_J": jnp.zeros((len(kinds), 0), data.qpos.dtype) if J is None else jnp.where(used[:, None], J, 0),
         "efc_type": jnp.asarray(kinds),
-        "efc_D": jnp.where(idle, 0, numbers["efc_D"]),
-        "efc_aref": jnp.where(idle, 0, numbers["efc_aref"]),
-        "efc_frictionloss": jnp.where(loss, numbers["high"], 0),
+        "efc_frictionloss": jnp.where(loss & used, numbers["high"], 0),
+        **{f"efc_{name}": jnp.where(used, numbers[name], 0) for name in ("D", "aref", "pos", "margin")},
     }
 
 

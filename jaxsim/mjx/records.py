@@ -9,11 +9,14 @@ from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
+from jax.core import Tracer
 
 from jaxsim import data as engine_data
 from jaxsim import model as engine_model
 from jaxsim import options as engine_options
+from jaxsim.enums import ConstraintType
 from jaxsim.mjx.bind import BoundData, BoundModel
 from jaxsim.pytree import Record, label, leaf
 
@@ -178,6 +181,8 @@ ON_REQUEST = {
     "efc_type": "make_constraint",
     "efc_D": "make_constraint",
     "efc_aref": "make_constraint",
+    "efc_pos": "make_constraint",
+    "efc_margin": "make_constraint",
     "efc_frictionloss": "make_constraint",
 }
 """Fields of Data that one stage fills, by its name; they are None else: a step would carry them for nothing."""
@@ -199,6 +204,8 @@ class Data(PyTreeNode, engine_data.Data):
     efc_type: Array | None = leaf("nefcmax", "enums.ConstraintType of rows", dtype=int, default=None)
     efc_D: Array | None = leaf("nefcmax", "inverse regularisation; 0: row out of use", default=None)
     efc_aref: Array | None = leaf("nefcmax", "reference acceleration", default=None)
+    efc_pos: Array | None = leaf("nefcmax", "what should be zero, m or rad", default=None)
+    efc_margin: Array | None = leaf("nefcmax", "where forces begin, m or rad", default=None)
     efc_frictionloss: Array | None = leaf("nefcmax", "friction loss; 0: none", default=None)
 
     def replace(self, **fields: Any) -> Self:
@@ -253,4 +260,30 @@ class _Slots:
         data.__dict__["ncon"] = value
 
 
+class _RowCount:
+    """`Data.ne` and its like: rows that there may be, once `make_constraint` made them; before, those in use."""
+
+    def __init__(self, name: str, *kinds: ConstraintType):
+        self._name, self._kinds = name, [int(kind) for kind in kinds]
+
+    def __get__(self, data: Any, owner: Any = None) -> Any:
+        if data is None:
+            return self
+        kinds = data.__dict__.get("efc_type")
+        if kinds is None or isinstance(kinds, Tracer):
+            return data.__dict__[self._name]
+        kinds = np.asarray(kinds).reshape(-1, np.shape(kinds)[-1])
+        return int(np.isin(kinds[:1], self._kinds).sum())
+
+    def __set__(self, data: Any, value: Any) -> None:
+        data.__dict__[self._name] = value
+
+
+_FRICTION = (ConstraintType.FRICTION_DOF, ConstraintType.FRICTION_TENDON)
+_LIMITS = (ConstraintType.LIMIT_JOINT, ConstraintType.LIMIT_TENDON)
+
 Data.ncon = _Slots()  # pyright: ignore
+Data.ne = _RowCount("ne", ConstraintType.EQUALITY)  # pyright: ignore
+Data.nf = _RowCount("nf", *_FRICTION)  # pyright: ignore
+Data.nl = _RowCount("nl", *_LIMITS)  # pyright: ignore
+Data.nefc = _RowCount("nefc", *ConstraintType)  # pyright: ignore

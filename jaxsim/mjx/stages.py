@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxsim import data as engine_data
@@ -22,6 +23,7 @@ from jaxsim.pipeline import tendon as tendons
 from jaxsim.pipeline import transmission as transmissions
 from jaxsim.pipeline.stages import run
 from jaxsim.pipeline.work import Work
+from jaxsim.structure.rows import row_layout
 from jaxsim.structure.tendons import tendon_entries
 from jaxsim.structure.transmissions import moment_entries
 from jaxsim.structure.trees import tree
@@ -109,7 +111,6 @@ tendon_bias = _stage(per_world.tendon_bias)
 fwd_velocity = _stage(per_world.fwd_velocity)
 fwd_actuation = _stage(per_world.fwd_actuation)
 fwd_acceleration = _stage(per_world.fwd_acceleration)
-solve = _stage(per_world.fwd_constraint)
 sensor_pos = _stage(per_world.sensor_pos)
 sensor_vel = _stage(per_world.sensor_vel)
 sensor_acc = _stage(per_world.sensor_acc)
@@ -126,6 +127,7 @@ _rne = _stage(per_world.rne)
 _tendon = _stage(per_world.tendon)
 _transmission = _stage(per_world.transmission)
 _make_constraint = _stage(per_world.make_constraint)
+_solve = _stage(per_world.fwd_constraint)
 
 
 def _arms(model: Any, data: Any) -> tuple[Array | None, Array | None]:
@@ -177,9 +179,22 @@ def factor_m(m: Model, d: Data) -> Data:
 def make_constraint(m: Model, d: Data) -> Data:
     """Counts constraint rows, gives contacts their addresses and fills `efc_J`, `efc_D`, ... (mj_makeConstraint).
 
-    Needs `fwd_position` and, for `efc_aref`, `fwd_velocity`. Rows have fixed places; those out of use have `efc_D` 0.
+    Needs `fwd_position` and, for `efc_aref`, `fwd_velocity`. Rows have fixed places; those out of use are zero. Slots
+    of contacts out of use get the dimension that their rows are for.
     """
-    return _make_constraint(m, d).replace(**constraint_fields(*engine_records(m, d)))
+    return _with_rows(m, _make_constraint(m, d))
+
+
+def solve(m: Model, d: Data) -> Data:
+    """Solves for qacc and efc_force (mj_fwdConstraint); fills the fields of rows as `make_constraint` does."""
+    return _with_rows(m, _solve(m, d))
+
+
+def _with_rows(m: Model, d: Data) -> Data:
+    groups = row_layout(m).contacts
+    dim = np.concatenate([np.zeros(0, int), *(np.full(rows.group.count, rows.group.dim) for rows in groups)])
+    contact = d.contact.replace(dim=jnp.asarray(dim, d.contact.dim.dtype))
+    return d.replace(contact=contact, **constraint_fields(*engine_records(m, d)))
 
 
 def rne(m: Model, d: Data, flg_acc: bool = False) -> Data:

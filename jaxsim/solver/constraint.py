@@ -16,7 +16,7 @@ from jaxsim.solver.contacts import contact_rows
 from jaxsim.solver.rows import Cones, Rows, join
 from jaxsim.structure.rows import row_layout
 
-__all__ = ["BUILDERS", "make_constraint"]
+__all__ = ["BUILDERS", "built_rows", "make_constraint"]
 
 BUILDERS: dict[str, Callable[[Model, Data, np.ndarray], tuple[Rows, Array]]] = {
     "connect": equality.connect,
@@ -35,6 +35,18 @@ It returns the rows, element by element, and which of them are in use, `(k, W)`.
 """
 
 
+def built_rows(model: Model, data: Data) -> list[tuple[Rows | Cones, Array]]:
+    """The rows of all classes that a model has and of its groups of contact slots, in the order of `efc_force`.
+
+    Needs positions, velocities, contacts and tendons. With each come those in use: rows `(k, W)`, or contacts `(n, W)`.
+    """
+    layout = row_layout(model)
+    of_classes = (
+        BUILDERS[name](model, data, rows.ids) for name, rows in layout.classes.items() if len(rows.ids)
+    )
+    return [*of_classes, *(contact_rows(model, data, contacts) for contacts in layout.contacts)]
+
+
 def make_constraint(model: Model, data: Data) -> Data:
     """Computes the constraint rows of a state into `data.work.rows` and counts those in use.
 
@@ -43,23 +55,20 @@ def make_constraint(model: Model, data: Data) -> Data:
     """
     layout = row_layout(model)
     counts: dict[str, Array] = {name: jnp.zeros((1,), int) for name in ("ne", "nf", "nl")}
-    parts: list[Rows] = []
-    for name, rows in layout.classes.items():
-        if len(rows.ids):
-            built, active = BUILDERS[name](model, data, rows.ids)
-            parts.append(built)
-            counts[rows.kind.count] = counts[rows.kind.count] + jnp.sum(active, axis=0)
-    cones: list[Cones] = []
+    built = built_rows(model, data)
+    owners = [rows.kind.count for rows in layout.classes.values() if len(rows.ids)]
+    for count, (_, active) in zip(owners, built, strict=False):
+        counts[count] = counts[count] + jnp.sum(active, axis=0)
     nefc = counts["ne"] + counts["nf"] + counts["nl"]
     address = [jnp.full_like(data.contact.efc_address[:0], -1)]
-    for contacts in layout.contacts:
-        built, active = contact_rows(model, data, contacts)
-        (parts if isinstance(built, Rows) else cones).append(built)  # pyright: ignore
+    for contacts, (_, active) in zip(layout.contacts, built[len(owners) :], strict=True):
         nefc = nefc + contacts.rows * jnp.sum(active, axis=0)
         first = contacts.start + contacts.rows * np.arange(contacts.group.count)[:, None]
         address.append(jnp.where(active, jnp.asarray(first, address[0].dtype), -1))
+    scalar = [part for part, _ in built if isinstance(part, Rows)]
+    cones = [part for part, _ in built if isinstance(part, Cones)]
     return data.replace(
-        work=data.work.replace(rows=join(parts, cones)),
+        work=data.work.replace(rows=join(scalar, cones)),
         contact=data.contact.replace(efc_address=concat(address)),
         nefc=nefc,
         **counts,

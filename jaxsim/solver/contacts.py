@@ -82,7 +82,9 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
         normal = normal + R[:, :1] * contact.adhesion[:, None] / edges
     aref = jnp.where(active[:, None], concat([normal, -b_friction * velocity[:, 1:]], axis=1), 0)
     if elliptic:
-        return Cones(J=J, D=D, aref=aref, friction=friction, mu=mu), active
+        return Cones(
+            J=J, D=D, aref=aref, friction=friction, mu=mu, pos=contact.dist, margin=contact.includemargin
+        ), active
     zero = jnp.zeros((group.count * rows.rows, 1), aref.dtype)
     scalar = Rows(
         J=(EdgeJacobian(contacts=J, friction=friction),),
@@ -90,6 +92,8 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
         aref=pyramid.edges(friction, aref),
         low=zero,
         high=zero + jnp.inf,
+        pos=jnp.repeat(contact.dist, rows.rows, axis=0),
+        margin=jnp.repeat(contact.includemargin, rows.rows, axis=0),
     )
     return scalar, active
 

@@ -143,6 +143,8 @@ def _rows(model: Model, data: Data, ids: np.ndarray, size: Array, error: _Error)
         aref=jnp.where(active, aref, 0),
         low=-unbounded,
         high=unbounded,
+        pos=error.value,
+        margin=jnp.zeros_like(error.value),
     )
     return rows, active
 

@@ -49,4 +49,6 @@ def _rows(
     loss = jnp.maximum(loss, 0)
     constants = impedance(model, solref, solimp, jnp.zeros_like(loss))
     D = 1 / regularisation(constants.d, inertia)
-    return Rows(J=(J,), D=D, aref=-constants.b * velocity, low=-loss, high=loss), loss > 0
+    none = jnp.zeros_like(loss)
+    rows = Rows(J=(J,), D=D, aref=-constants.b * velocity, low=-loss, high=loss, pos=none, margin=none)
+    return rows, loss > 0

@@ -114,5 +114,7 @@ def _rows(
         aref=jnp.where(active, aref, 0),
         low=zero,
         high=zero + jnp.inf,
+        pos=pos,
+        margin=margin,
     )
     return rows, active

@@ -30,6 +30,8 @@ class Cones(Record):
     aref: Array = leaf("n dim", "reference acceleration")
     friction: Array = leaf("n dim-1", "friction coefficients")
     mu: Array = leaf("n", "friction coefficient of the regularised cone")
+    pos: Array | None = leaf("n", "distance, m; only as they are built", default=None)
+    margin: Array | None = leaf("n", "where forces begin; only as they are built", default=None)
 
 
 class Rows(Record):
@@ -41,6 +43,10 @@ class Rows(Record):
     low: Array = leaf("k", "their least force")
     high: Array = leaf("k", "their greatest force")
     cones: tuple[Cones, ...] = leaf("", "contacts with elliptic cones", default=())
+    pos: Array | None = leaf(
+        "k", "what should be zero or at least zero; only as they are built", default=None
+    )
+    margin: Array | None = leaf("k", "where forces begin; only as they are built", default=None)
 
 
 class RowValues(NamedTuple):
@@ -63,6 +69,7 @@ def join(parts: list[Rows], cones: list[Cones]) -> Rows:
     if not parts:
         return Rows(**dict.fromkeys(_NUMBERS, jnp.zeros((0, 1))), cones=tuple(cones))
     numbers = _concatenated([{name: getattr(part, name) for name in _NUMBERS} for part in parts])
+    cones = [group.replace(pos=None, margin=None) for group in cones]
     return Rows(J=tuple(J for part in parts for J in part.J), cones=tuple(cones), **numbers)
 
 

@@ -94,13 +94,20 @@ def test_matrices(found):
 def test_constraint_rows(found):
     m, d, _, data = found
     used = np.flatnonzero(data.efc_D > 0)
-    assert len(used) == d.nefc == data.nefc
+    assert len(used) == d.nefc
+    assert data.nefc == len(data.efc_type) == len(data.efc_force)
+    assert data.ne + data.nf + data.nl == np.sum(data.efc_type < mjx.ConstraintType.CONTACT_FRICTIONLESS)
     J = d.efc_J.reshape(d.nefc, m.nv)
     close(data.efc_J[used], J)
     close(data.efc_D[used], d.efc_D)
     close(data.efc_aref[used], d.efc_aref)
     np.testing.assert_array_equal(data.efc_type[used], d.efc_type)
+    close(data.efc_pos[used], d.efc_pos)
+    close(data.efc_margin[used], d.efc_margin)
     close(data.efc_frictionloss, 0)
+    unused = np.flatnonzero(data.efc_D == 0)
+    for name in ("efc_J", "efc_aref", "efc_pos", "efc_margin"):
+        close(getattr(data, name)[unused], 0)
     close(data.efc_J.T @ data.efc_force, data.qfrc_constraint)
 
 
