@@ -17,6 +17,24 @@ def run(name: str) -> dict:
     return names
 
 
+def test_coming_from_mujoco():
+    names = run("coming-from-mujoco.md")
+    assert names["data"].time == names["d"].time > 0
+
+
+def test_concepts(capsys):
+    run("concepts.md")
+    assert "BAD_CTRL (in 1 of 2 worlds)" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_start(capsys):
+    names = run("index.md")
+    assert "no warnings" in capsys.readouterr().out
+    assert np.isfinite(names["slope"]).all()
+    assert np.abs(names["slope"]).max() > 0
+
+
 @pytest.mark.slow
 def test_fitting(capsys):
     names = run("fitting.md")

@@ -1,0 +1,41 @@
+"""The documentation's site: every public name is on a page, every page is in the menu."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import jaxsim
+
+ROOT = Path(__file__).parents[2]
+API = ROOT / "docs" / "api"
+
+
+def shown(*pages: str) -> set[str]:
+    """Names that pages of the reference show, which must exist."""
+    found = set()
+    for page in pages:
+        for path in re.findall(r"^::: (\S+)$", (API / f"{page}.md").read_text(), re.M):
+            module, name = path.rsplit(".", 1)
+            assert hasattr(importlib.import_module(module), name), path
+            found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("name", ["optimise", "identify", "envs"])
+def test_packages_are_documented(name):
+    assert shown(name) == set(importlib.import_module(f"jaxsim.{name}").__all__)
+
+
+def test_everything_at_the_top_is_documented():
+    from jaxsim.pipeline import per_world
+
+    records = {"Contact", "Data", "Model", "Option"}  # on the page of fields, which the site makes
+    assert shown("simulation", "state") | records | set(per_world.__all__) == set(jaxsim.__all__)
+
+
+def test_every_page_is_in_the_menu():
+    menu = (ROOT / "mkdocs.yml").read_text()
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert f": {page.relative_to(ROOT / 'docs')}\n" in menu
