@@ -9,6 +9,7 @@ from pathlib import Path
 import tyro
 
 from jaxsim.cli.benchmark import benchmark
+from jaxsim.cli.cache import keep_programs
 from jaxsim.cli.info import info
 from jaxsim.cli.models import CommandError
 from jaxsim.cli.play import play
@@ -40,6 +41,8 @@ def main(args: Sequence[str] | None = None) -> None:
     from jaxsim.results import UnsupportedError
 
     words = list(sys.argv[1:] if args is None else args)
+    if args is None and words[:1] != ["benchmark"]:  # which measures how long it takes to compile
+        keep_programs()
     try:
         if words[:1] == ["train"] and words[1:] and not {"-h", "--help"} & set(words):
             train(Path(words[1]), tuple(words[2:]))  # its options are the settings of the file
