@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from jaxsim import sdf
 from jaxsim.catalogue import named
+from jaxsim.collision.user import user_collider, user_sdf
 from jaxsim.compile.archive import save_model
 from jaxsim.compile.load import load_model
 from jaxsim.compile.spec import Spec
@@ -129,6 +131,7 @@ __all__ = [
     "rollout",
     "runge_kutta",
     "save_model",
+    "sdf",
     "sensor_acc",
     "sensor_pos",
     "sensor_vel",
@@ -144,6 +147,8 @@ __all__ = [
     "tendon_bias",
     "transition",
     "transmission",
+    "user_collider",
+    "user_sdf",
     "user_sensor",
     "xfrc_accumulate",
 ]

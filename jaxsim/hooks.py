@@ -31,6 +31,10 @@ class Hooks:
         traced ids, the one of lower type first.
       sensors: (number of a user sensor, `(model, data) -> outputs (dim,)`) for each that has a function; see
         `jaxsim.user_sensor` (C: mjcb_sensor).
+      colliders: (two geom types, `structure.colliders.Collider`) for each that has a function; see
+        `jaxsim.user_collider`.
+      sdfs: (number of a mesh, `(point (3,), size (3,)) -> distance`, m) for each mesh whose geoms of type `sdf` have a
+        distance function; see `jaxsim.user_sdf`.
     """
 
     control: Callable[..., Any] | None = None
@@ -40,3 +44,5 @@ class Hooks:
     act_bias: Callable[..., Any] | None = None
     contact_filter: Callable[..., Any] | None = None
     sensors: tuple[tuple[int, Callable[..., Any]], ...] = ()
+    colliders: tuple[tuple[tuple[int, int], Any], ...] = ()
+    sdfs: tuple[tuple[int, Callable[..., Any]], ...] = ()

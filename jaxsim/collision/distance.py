@@ -20,7 +20,7 @@ from jaxsim.enums import GeomType
 from jaxsim.math.axis import concat, split, take
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
-from jaxsim.structure.colliders import COLLIDERS
+from jaxsim.structure.colliders import COLLIDERS, Collider, colliders_of
 
 __all__ = ["Distances", "distances", "has_distance"]
 
@@ -59,8 +59,9 @@ def distances(model: Model, data: Data, geom1: np.ndarray, geom2: np.ndarray, li
     types.sort(axis=1)
     kinds, number = np.unique(types, axis=0, return_inverse=True)
     runs = [((int(a), int(b)), np.flatnonzero(number == k)) for k, (a, b) in enumerate(kinds)]
-    searched = [run for run in runs if _is_searched(run[0])]
-    groups = [[run] for run in runs if not _is_searched(run[0])]
+    table = colliders_of(model.static)
+    searched = [run for run in runs if _is_searched(table.get(run[0]), run[0])]
+    groups = [[run] for run in runs if not _is_searched(table.get(run[0]), run[0])]
     groups += [searched] if searched else []
 
     geoms = tabulate(model, data, jnp.zeros((len(model.geom_type), 1), data.qpos.dtype))
@@ -72,7 +73,14 @@ def distances(model: Model, data: Data, geom1: np.ndarray, geom2: np.ndarray, li
         both = geoms.at(np.concatenate([first[own], second[own]]))
         search = Search(jnp.ones_like(most, bool), model.opt.ccd_iterations, model.opt.ccd_tolerance)
         portions = [Portion(((kind[0],), (kind[1],)), len(r), 1) for kind, r in group]
-        parts += _of_group(portions, both.shape(0, n, hulls), both.shape(n, 2 * n, hulls), most, search)
+        parts += _of_group(
+            table.get(group[0][0]),
+            portions,
+            both.shape(0, n, hulls),
+            both.shape(n, 2 * n, hulls),
+            most,
+            search,
+        )
         rows.append(own)
     back = np.argsort(np.concatenate(rows))
     dist, fromto = (take(concat([p[k] for p in parts]), back) for k in (0, 1))
@@ -80,22 +88,26 @@ def distances(model: Model, data: Data, geom1: np.ndarray, geom2: np.ndarray, li
     return Distances(dist, jnp.where(jnp.asarray(flip)[:, None, None], turned, fromto))
 
 
-def _is_searched(types: tuple[int, int]) -> bool:
+def _is_searched(known: Collider | None, types: tuple[int, int]) -> bool:
     """Whether the general collider gives the distance, which the one of boxes does not know when they are apart."""
-    known = COLLIDERS.get(types)
-    return known is not None and (known.general or types == (GeomType.BOX, GeomType.BOX))
+    boxes = known is COLLIDERS.get(types) and types == (GeomType.BOX, GeomType.BOX)
+    return known is not None and (known.general or boxes)
 
 
 def _of_group(
-    portions: list[Portion], shape1: Shape, shape2: Shape, limit: Array, search: Search
+    collider: Collider | None,
+    portions: list[Portion],
+    shape1: Shape,
+    shape2: Shape,
+    limit: Array,
+    search: Search,
 ) -> list[Distances]:
     """Pairs of one pair of types, or of all that are searched."""
     first, second = (own[0] for own in portions[0].types)
-    collider = COLLIDERS.get((first, second))
     if collider is None:
         n, width = shape1.pos.x.shape
         return [Distances(jnp.broadcast_to(limit, (n, width)), jnp.zeros((n, 6, width), limit.dtype))]
-    if not _is_searched((first, second)):
+    if not _is_searched(collider, (first, second)):
         return [_nearest(collider.function(shape1, shape2, limit), limit)]
     found = collide_convex(portions, shape1, shape2, limit, search)
     limits = split(limit, [p.size for p in portions])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from jaxsim.enums import GeomType
+import numpy as np
 
-__all__ = ["COLLIDERS", "Collider", "collider"]
+from jaxsim.enums import GeomType
+from jaxsim.pytree import Static
+
+__all__ = ["COLLIDERS", "Collider", "collider", "colliders_of"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -28,6 +32,7 @@ class Collider(NamedTuple):
         collider made for one kind takes its place.
       fitted: `(collider, static, pairs) -> Collider`, makes one for the sizes of a model, of its static part and its
         pairs of these types; None: it is the same for all models.
+      refuses: `(static, pairs) -> (npair,)`, which pairs of these types it cannot collide; None: none.
     """
 
     function: Callable[..., Any]
@@ -38,6 +43,7 @@ class Collider(NamedTuple):
     iterative: bool = False
     general: bool = False
     fitted: Callable[[Collider, Any, Any], Collider] | None = None
+    refuses: Callable[[Any, Any], np.ndarray] | None = None
 
     def fit(self, static: Any, pairs: Any) -> Collider:
         """The collider for the pairs of these types that a model has."""
@@ -46,6 +52,12 @@ class Collider(NamedTuple):
 
 COLLIDERS: dict[tuple[int, int], Collider] = {}
 """The collider of each pair of geom types, the lower type first."""
+
+
+@functools.lru_cache(maxsize=64)
+def colliders_of(static: Static) -> Mapping[tuple[int, int], Collider]:
+    """The collider of each pair of geom types in a model: the table, and functions of the user's before it."""
+    return {**COLLIDERS, **dict(static.hooks.colliders)}
 
 
 def collider(
@@ -59,6 +71,7 @@ def collider(
     iterative: bool = False,
     general: bool = False,
     fitted: Callable[[Collider, Any, Any], Collider] | None = None,
+    refuses: Callable[[Any, Any], np.ndarray] | None = None,
 ) -> Callable[[_F], _F]:
     """Decorates the function that collides geoms of two types, and enters it in the table; see `Collider`.
 
@@ -72,6 +85,7 @@ def collider(
       iterative: whether the function is told how to search.
       general: whether the function collides many kinds of pairs together.
       fitted: fits it to the sizes of a model.
+      refuses: which pairs it cannot collide.
 
     Raises:
       ValueError: the types are in the wrong order.
@@ -85,7 +99,7 @@ def collider(
         known = COLLIDERS.get((first, second))
         if known is None or known.general or not general:
             COLLIDERS[first, second] = Collider(
-                function, points, usual or points, exhaustive, assets, iterative, general, fitted
+                function, points, usual or points, exhaustive, assets, iterative, general, fitted, refuses
             )
         return function
 

@@ -18,7 +18,7 @@ from jaxsim.enums import ConeType, DisableBit, GeomType, ObjType
 from jaxsim.model import Model
 from jaxsim.pytree import Static, index_array
 from jaxsim.structure.budgets import parse_budgets
-from jaxsim.structure.colliders import COLLIDERS, Collider
+from jaxsim.structure.colliders import Collider, colliders_of
 from jaxsim.structure.constraints import class_rows
 from jaxsim.structure.pairs import GeomPairs, geom_pairs
 
@@ -188,8 +188,12 @@ def unsupported_pairs(model: Model) -> list[str]:
     if model.opt.disableflags & _NO_CONTACTS:
         return []
     pairs, lines = geom_pairs(model), []
+    table = colliders_of(model.static)
     for types, rows in _by_types(model.static, pairs).items():
-        if types not in COLLIDERS:
+        refuses = table[types].refuses if types in table else None
+        if types in table:
+            rows = [] if refuses is None else rows[refuses(model.static, pairs.at(rows))]
+        if len(rows):
             kinds = " against ".join(GeomType(kind).name.lower() for kind in types)
             first = " and ".join(_label(model, int(g[rows[0]])) for g in (pairs.geom1, pairs.geom2))
             more = f" and {len(rows) - 1} more pairs" if len(rows) > 1 else ""
@@ -248,8 +252,9 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, single: bool, most: int
     """
     if off:
         return SlotLayout((), (), pairs)
-    kinds = {types: rows for types, rows in _by_types(static, pairs).items() if types in COLLIDERS}
-    colliders = {types: COLLIDERS[types].fit(static, pairs.at(rows)) for types, rows in kinds.items()}
+    table = colliders_of(static)
+    kinds = {types: rows for types, rows in _by_types(static, pairs).items() if types in table}
+    colliders = {types: table[types].fit(static, pairs.at(rows)) for types, rows in kinds.items()}
     if single:
         one = {"points": 1, "usual": 1}
         colliders = {types: c._replace(**one) if c.general else c for types, c in colliders.items()}
@@ -278,7 +283,7 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, single: bool, most: int
             place[k] = len(kinds) - len(mixed.types)
             continue
         own = pairs.at(rows)
-        budget = _budget(types, own, by_hand) if k in selected else None
+        budget = _budget(types, colliders[types], own, by_hand) if k in selected else None
         place[k] = len(made)
         made.append(Kind((types,), colliders[types], index_array(rows), own, budget))
     made += [] if mixed is None else [mixed]
@@ -381,10 +386,13 @@ def _divide(plans: list[_Plan], nconmax: int) -> list[_Plan]:
 
 
 def _budget(
-    types: tuple[int, int], pairs: GeomPairs, by_hand: dict[tuple[int, int] | None, int]
+    types: tuple[int, int],
+    collider: Collider,
+    pairs: GeomPairs,
+    by_hand: dict[tuple[int, int] | None, int],
 ) -> int | None:
     """Pairs of a kind that the broad phase keeps; None: all are collided."""
-    given, collider = by_hand.get(types, by_hand.get(None)), COLLIDERS[types]
+    given = by_hand.get(types, by_hand.get(None))
     if given is not None:
         return given if given < len(pairs) else None
     geoms = len(np.unique([pairs.geom1, pairs.geom2]))

@@ -13,7 +13,7 @@ FLOORS = (
     ("enums", "results", "keys"),
     ("pytree",),
     ("math", "views", "options", "hooks"),
-    ("catalogue",),
+    ("catalogue", "sdf"),
     ("model", "data"),
     ("worlds",),
     ("structure",),
