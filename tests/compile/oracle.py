@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from jaxsim.compile import load_model
+from jaxsim.hooks import Hooks
 from jaxsim.interop.mujoco import put_model
 from jaxsim.model import Model
 from jaxsim.options import Option, Statistic
@@ -61,7 +62,7 @@ def differences(ours: Model, theirs: Model) -> dict[str, Any]:
             if field.name in _OURS | _POLYGONS or field.name in ("opt", "stat"):
                 continue
             x, y = getattr(a, field.name), getattr(b, field.name)
-            if isinstance(y, (str, bytes, tuple)):
+            if isinstance(y, (str, bytes, tuple, Hooks)):
                 if x != y:
                     found[field.name] = (x, y)
             elif not (error := _error(x, y)) <= TOLERANCE:
