@@ -98,6 +98,7 @@ def descend(
         return jnp.maximum(f1, f2), back, apart * ((f2 - f1) * scale)
 
     def step(_: Array, s: _State) -> _State:
+        """Tries the next point, and keeps it if it is better."""
         x = s.x + s.level - s.back * s.length
         worst, back, level = look(x)
         better = worst < s.worst
