@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from jaxsim import sdf
 from jaxsim.catalogue import named
 from jaxsim.collision.user import user_collider, user_sdf
 from jaxsim.compile.archive import save_model
@@ -131,7 +130,6 @@ __all__ = [
     "rollout",
     "runge_kutta",
     "save_model",
-    "sdf",
     "sensor_acc",
     "sensor_pos",
     "sensor_vel",
