@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -11,6 +11,11 @@ from jaxsim.cli.models import CommandError
 from jaxsim.cli.train import needs_train, prepare
 
 __all__ = ["play"]
+
+_FIELDS = ("qpos", "qvel", "ctrl", "ncon", "mocap_pos", "mocap_quat")
+"""Of Data, that are recorded."""
+_FPS = 30
+"""Pictures of a video a second, about."""
 
 
 def play(
@@ -20,6 +25,7 @@ def play(
     seed: int = 0,
     out: Path | None = None,
     plot: Path | None = None,
+    video: Path | None = None,
 ) -> None:
     """Runs the newest policy of a training for an episode, without noise, and says what it earned.
 
@@ -29,6 +35,7 @@ def play(
         seed: Of the starts.
         out: Write the trajectories to this .npz file; default: `play.npz` in the folder.
         plot: Draw them into this image file.
+        video: Film the first world into this file (.mp4, .gif), by the model's first camera if it has one.
     """
     needs_train()
     import jax
@@ -49,9 +56,8 @@ def play(
         raise CommandError(str(error)) from error
     console = Console()
     with console.status(f"playing {config.env}"):
-        fields = ("qpos", "qvel", "ctrl", "ncon")
         key = jax.random.key(seed)
-        episodes = jax.jit(lambda p: evaluate(env, act, p, key, worlds, fields))(policy)
+        episodes = jax.jit(lambda p: evaluate(env, act, p, key, worlds, _FIELDS))(policy)
         numbers = {name: float(x) for name, x in summary(episodes).items()}
     words = (
         f"return {numbers['return']:.2f} ± {numbers['return_deviation']:.2f}, {numbers['length']:.0f} steps"
@@ -61,12 +67,32 @@ def play(
         if name.startswith("part_"):
             console.print(f"  {name.removeprefix('part_')}: {x:.2f}", highlight=False)
     file = out or run / "play.npz"
-    got = {name: np.asarray(episodes[name]) for name in (*fields, "reward", "going")}
+    got = {name: np.asarray(episodes[name]) for name in (*_FIELDS, "reward", "going")}
     time = env.dt * np.arange(1, got["reward"].shape[1] + 1)
-    np.savez_compressed(file, allow_pickle=False, time=time, **got)
+    np.savez_compressed(file, time=time, **got)
     console.print(f"trajectories: {file}", highlight=False)
     if plot:
         from jaxsim.viewer.trajectory_plot import plot_rollout
 
         plot_rollout(env.model, got["qpos"], got["ncon"], plot, title=config.env, note=words)
         console.print(f"picture: {plot}", highlight=False)
+    if video:
+        with console.status("filming"):
+            _film(video, env, got)
+        console.print(f"video: {video}", highlight=False)
+
+
+def _film(file: Path, env: Any, episodes: dict[str, Any]) -> None:
+    """The first world, while its episode lasts, as fast as it was."""
+    from jaxsim.viewer import render, write
+    from jaxsim.viewer.video import check_file
+
+    try:
+        check_file(file)
+        lasting = episodes["going"][0] > 0
+        every = max(round(1 / (_FPS * env.dt)), 1)
+        moments = {name: episodes[name][0][lasting][::every] for name in ("qpos", "mocap_pos", "mocap_quat")}
+        pictures = render(env.model, moments, camera=0 if env.model.ncam else None, size=(480, 360))
+        write(file, pictures, fps=1 / (every * env.dt))
+    except (ModuleNotFoundError, OSError, ValueError) as error:
+        raise CommandError(str(error)) from error

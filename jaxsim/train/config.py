@@ -37,6 +37,8 @@ class Shac:
       critic_batches: in how many parts.
       slowness: share that the critic's slow copy keeps in an update.
       clip: largest norm of a gradient.
+      reach: largest norm of the gradient of what a world will earn with respect to its state at any step; what is
+        beyond, behind a hard landing say, is scaled down to it.
       betas: memories of Adam.
     """
 
@@ -52,6 +54,7 @@ class Shac:
     critic_batches: int = 4
     slowness: float = 0.2
     clip: float = 1.0
+    reach: float = 100.0
     betas: tuple[float, float] = (0.7, 0.95)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -165,6 +166,8 @@ class Trainer:
         """What a policy fails to earn over a horizon and, as the critic says, after it."""
         horizon, discount = self.own.horizon, self.own.discount
         fixed = jax.lax.stop_gradient(learner)
+        # the loss is a mean over worlds and steps, `reach` is said of one world's sum
+        most = self.own.reach / (horizon * fixed.worlds.reward.shape[0])
 
         def act(state: State, now: tuple[Array, Array]) -> tuple[State, Window]:
             key, last = now
@@ -175,7 +178,7 @@ class Trainer:
             over = after.done * (1 - after.info["truncation"])
             end = jnp.maximum(after.done, last)
             window = Window(state.obs, self.config.reward_scale * after.reward, end, over, value)  # pyright: ignore
-            return _where(after.done, fresh, after), window
+            return _bounded(_where(after.done, fresh, after), most), window
 
         last = (jnp.arange(horizon) == horizon - 1).astype(fixed.worlds.reward.dtype)
         worlds, window = jax.lax.scan(act, fixed.worlds, (jax.random.split(key, horizon), last))
@@ -230,6 +233,31 @@ def _where(chosen: Array, new: State, old: State) -> State:
         return jnp.where(chosen.reshape(chosen.shape + (1,) * (b.ndim - 1)) > 0, a, b)
 
     return jax.tree.map(leaf, new, old)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(1,))
+def _bounded(state: State, most: float) -> State:
+    """The same state; a gradient that comes back through it has at most this norm in each world."""
+    return state
+
+
+def _bounded_back(most: float, kept: None, back: State) -> tuple[State]:
+    flows = [x for x in jax.tree.leaves(back) if jnp.issubdtype(x.dtype, jnp.inexact)]
+    square: Any = sum(jnp.sum(jnp.square(x), axis=tuple(range(1, x.ndim))) for x in flows)
+    scale = jnp.minimum(1.0, most / jnp.maximum(sqrt(square), 1e-30))
+    # one world's broken gradient must not end the training of all
+    scale = jnp.where(jnp.isfinite(square), scale, 0.0)
+
+    def leaf(x: Any) -> Any:
+        if not jnp.issubdtype(x.dtype, jnp.inexact):
+            return x
+        wide = scale.reshape(scale.shape + (1,) * (x.ndim - 1))
+        return jnp.where(wide > 0, wide * x, 0.0)
+
+    return (jax.tree.map(leaf, back),)
+
+
+_bounded.defvjp(lambda state, most: (state, None), _bounded_back)
 
 
 def _mean(tree: Any, axis: str | None) -> Any:

@@ -42,6 +42,8 @@ class Point:
     qvel: jax.Array
     ctrl: jax.Array
     ncon: jax.Array
+    mocap_pos: jax.Array
+    mocap_quat: jax.Array
 
 
 class Line:
@@ -58,7 +60,7 @@ class Line:
     def reset(self, rng):
         x = jax.random.uniform(rng, dtype=jnp.float32)[None]
         zero = jnp.zeros((), jnp.float32)
-        return envs.State(Point(x, x, x, zero), x, zero, zero, {"near": zero}, {"rng": rng})
+        return envs.State(Point(x, x, x, zero, x, x), x, zero, zero, {"near": zero}, {"rng": rng})
 
     def step(self, state, action):
         x = state.data.qpos + 0.3 * action
@@ -192,6 +194,21 @@ def test_the_gradient_of_the_policy(trainer):
         both = jax.jit(lambda h: loss(back(flat + h * toward)))
         difference = (both(1e-6) - both(-1e-6)) / 2e-6
         np.testing.assert_allclose(slope @ toward, difference, rtol=1e-5)
+
+
+def test_gradients_of_a_world_are_bounded(trainer):
+    """One world is in a place where the reward is steep; the others' gradients are what they were."""
+    from jaxsim.train.shac import _bounded
+
+    state = trainer.start().worlds
+    steep = jnp.array([1e6, 1.0, jnp.nan, 0.3] + [0.1] * 4)
+
+    def loss(x, most):
+        data = dataclasses.replace(state.data, qpos=x)
+        return jnp.sum(steep * _bounded(state.replace(data=data), most).data.qpos[:, 0])
+
+    found = jax.grad(loss)(state.data.qpos, 0.5)
+    np.testing.assert_allclose(found[:, 0], [0.5, 0.5, 0.0, 0.3] + [0.1] * 4, rtol=1e-6)
 
 
 def test_several_devices_learn_one_policy(trainer):

@@ -75,3 +75,7 @@ class Cartpole(Env):
         gentle = (4 + nearness(action[0], 0.0, 0.0, 1.0)) / 5
         slow = (1 + nearness(data.qvel[1], 0.0, 0.0, 5.0)) / 2
         return {"upright": upright * centred * gentle * slow}
+
+    def over(self, data: Data, info: dict[str, Any]) -> Array:
+        """The pole that was to be kept up leans more than 60 degrees."""
+        return (jnp.cos(data.qpos[1]) < 0.5) & (not self._hanging)
