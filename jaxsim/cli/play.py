@@ -67,7 +67,7 @@ def play(
         if name.startswith("part_"):
             console.print(f"  {name.removeprefix('part_')}: {x:.2f}", highlight=False)
     file = out or run / "play.npz"
-    got = {name: np.asarray(episodes[name]) for name in (*_FIELDS, "reward", "going")}
+    got: dict[str, Any] = {name: np.asarray(episodes[name]) for name in (*_FIELDS, "reward", "going")}
     time = env.dt * np.arange(1, got["reward"].shape[1] + 1)
     np.savez_compressed(file, time=time, **got)
     console.print(f"trajectories: {file}", highlight=False)
