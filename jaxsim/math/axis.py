@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.math.linear import linear
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import platform, stage
 
 __all__ = [
     "add_rows",
@@ -30,6 +30,9 @@ __all__ = [
 
 _FUSED = 8
 """Most operands of a concatenation into which XLA for CPU fuses what computes them."""
+
+_WRITTEN_OUT = 256
+"""Most terms of a sum that programs for accelerators compute in one kernel."""
 
 _DENSE_FROM = 5
 """A row picked at least this often is summed by a matrix product in the transpose, else by repeated picking."""
@@ -151,7 +154,7 @@ def sum_rows(x: Array) -> Array:
     size = -(-n // _FUSED)
     if x.shape[-1] == 1 or n == 0:
         return jnp.sum(x, axis=0)
-    if n < 2 * _FUSED:
+    if n < 2 * _FUSED or (platform() != "cpu" and n <= _WRITTEN_OUT):
         return _added(x)
     whole = n // size * size
     total = x[:size]

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.math.axis import sum_rows
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone
 from jaxsim.solver.rows import Rows, RowValues
 
@@ -51,13 +51,18 @@ def _slope(
     first = first + t * second
     at = r.scalar + t * row_p.scalar
     f, c = cone.scalar_force(rows, at), cone.scalar_curvature(rows, at)
-    first = first - sum_rows(f * row_p.scalar)
-    second = second + sum_rows(c * row_p.scalar * row_p.scalar)
+    first = first - _total(f * row_p.scalar)
+    second = second + _total(c * row_p.scalar * row_p.scalar)
     for group, a, b in zip(rows.cones, r.cones, row_p.cones, strict=True):
         force, change = jax.jvp(functools.partial(cone.cone_force, group), (a + t * b,), (b,))
         first = first - jnp.sum(force * b, axis=(0, 1))
         second = second - jnp.sum(change * b, axis=(0, 1))
     return first, second
+
+
+def _total(x: Array) -> Array:
+    """Sum over the rows, (W,); on accelerators both of a slope are one kernel, with what they sum."""
+    return sum_rows(x) if platform() == "cpu" else jnp.sum(x, axis=0)
 
 
 def search(
@@ -93,4 +98,6 @@ def search(
         return jnp.where(going, better, t), low, high, going, count
 
     start = (one, 0 * one, one + jnp.inf, one > 0, jnp.zeros((width,), int))
+    if platform() != "cpu":  # fused with what comes before, where constants would be kernels of their own
+        start = evaluate(start)
     return lax.while_loop(lambda carry: jnp.any(carry[3]), evaluate, start)[0]

@@ -1,0 +1,57 @@
+"""Line search: the zero of a slope that rises, in as many worlds, for every platform's program."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxsim.math.axis import sum_rows
+from jaxsim.math.stage import lowering_for
+from jaxsim.solver.linesearch import search, slope_function
+from jaxsim.solver.rows import Rows, RowValues
+
+ROWS, WORLDS = 45, 6
+
+
+def problem(rng):
+    """Slope of a cost with one-sided rows along a random direction, and the same by numpy."""
+    D, r = rng.uniform(0.1, 2, (ROWS, WORLDS)), rng.standard_normal((ROWS, WORLDS))
+    row_p = rng.standard_normal((ROWS, WORLDS))
+    p = rng.standard_normal((3, WORLDS))
+    uphill = np.maximum(np.sum(np.where(r < 0, D * r, 0) * row_p, 0), 0)
+    balance = -p * (1 + uphill / np.sum(p * p, 0))  # downhill at the start
+    none = jnp.zeros((ROWS, 1))
+    rows = Rows(D=jnp.asarray(D), aref=none, low=none, high=none + jnp.inf)
+    values = [RowValues(jnp.asarray(x), ()) for x in (r, row_p)]
+    ours = slope_function(rows, jnp.asarray(balance), jnp.asarray(p), jnp.asarray(p), *values)
+
+    def slope(t):
+        at = r + t * row_p
+        return np.sum((balance + t * p) * p, 0) + np.sum(np.where(at < 0, D * at, 0) * row_p, 0)
+
+    return ours, slope
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
+def test_finds_the_zero(platform):
+    ours, slope = problem(np.random.default_rng(0))
+    with lowering_for(platform):
+        t = search(ours, jnp.full(WORLDS, 1e-10), jnp.asarray(50), WORLDS, jnp.dtype(float))
+        np.testing.assert_allclose(ours(t)[0], slope(np.asarray(t)), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(slope(np.asarray(t)), 0, atol=1e-9)
+    assert (slope(np.asarray(t) - 1e-6) < 0).all()
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
+def test_a_full_step_that_fits_is_exactly_one(platform):
+    ours, _ = problem(np.random.default_rng(1))
+    with lowering_for(platform):
+        t = search(ours, jnp.full(WORLDS, 1e6), jnp.asarray(50), WORLDS, jnp.dtype(float))
+    np.testing.assert_array_equal(t, 1)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
+@pytest.mark.parametrize("rows", [1, 15, 17, 300])
+def test_sums_of_many_rows(platform, rows):
+    x = np.random.default_rng(rows).standard_normal((rows, 2, WORLDS))
+    with lowering_for(platform):
+        np.testing.assert_allclose(sum_rows(jnp.asarray(x)), x.sum(0), rtol=0, atol=1e-12)
