@@ -16,6 +16,7 @@ from jaxsim.cli.play import play
 from jaxsim.cli.render import render
 from jaxsim.cli.rollout import rollout
 from jaxsim.cli.train import train
+from jaxsim.cli.tune import tune
 
 __all__ = ["main"]
 
@@ -26,6 +27,7 @@ _COMMANDS = {
     "benchmark": benchmark,
     "train": train,
     "play": play,
+    "tune": tune,
 }
 
 

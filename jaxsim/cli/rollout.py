@@ -12,7 +12,7 @@ import tyro
 
 from jaxsim.cli.models import CommandError, load
 
-__all__ = ["Run", "rollout", "simulate"]
+__all__ = ["Run", "rollout", "simulate", "starting_pose"]
 
 _CHUNK = 50
 """Most steps of one compiled call; the progress bar moves once a call."""
@@ -121,6 +121,19 @@ class Run:
         return self.worlds * self.steps / self.run_seconds
 
 
+def starting_pose(model: Any) -> tuple[Any, Any]:
+    """Positions and controls of the keyframe `home`, else of the first one, else the reference configuration."""
+    import numpy as np
+
+    from jaxsim.enums import ObjType
+
+    keys = [model.name(ObjType.KEY, k) for k in range(model.nkey)]
+    if not keys:
+        return np.asarray(model.qpos0), np.zeros(model.nu)
+    home = keys.index("home") if "home" in keys else 0
+    return model.key_qpos[home], model.key_ctrl[home]
+
+
 def simulate(model: Any, worlds: int, steps: int, seed: int, fields: tuple[str, ...]) -> Run:
     """Compiles a rollout under smooth random controls.
 
@@ -139,15 +152,11 @@ def simulate(model: Any, worlds: int, steps: int, seed: int, fields: tuple[str, 
     import numpy as np
 
     import jaxsim
-    from jaxsim.enums import ObjType
 
     rng = np.random.default_rng(seed)
     data = jaxsim.make_data(model)
-    keys = [model.name(ObjType.KEY, k) for k in range(model.nkey)]
-    home = keys.index("home") if "home" in keys else 0
     real = data.qpos.dtype
-    qpos = model.key_qpos[home] if keys else np.asarray(model.qpos0)
-    ctrl = model.key_ctrl[home] if keys else np.zeros(model.nu)
+    qpos, ctrl = starting_pose(model)
     low, high = np.asarray(model.actuator_ctrlrange).reshape(-1, 2).T
     limited = np.asarray(model.actuator_ctrllimited, bool).reshape(-1)
     width = np.where(limited, 0.08 * (high - low), 0.1)

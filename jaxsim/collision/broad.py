@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.parameters import named_reach
+from jaxsim.collision.parameters import geom_reach, named_reach
 from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.data import Data
@@ -17,7 +17,7 @@ from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.structure.slots import Kind
 
-__all__ = ["bounds", "pairs_in_reach"]
+__all__ = ["bounds", "count_in_reach", "pairs_in_reach"]
 
 
 def bounds(model: Model, data: Data, reach: Array) -> Array:
@@ -41,13 +41,22 @@ def pairs_in_reach(model: Model, data: Data, kind: Kind, bounds: Array) -> tuple
     Returns:
       rows among the kind's pairs (budget, W), whether each is in use, and whether pairs were left out (W,).
     """
+    return pick_least(_beyond(model, data, kind, bounds), slots=kind.budget or 0)
+
+
+def count_in_reach(model: Model, data: Data, kind: Kind) -> Array:
+    """How many pairs of a kind may touch, (W,): the budget that it needs."""
+    around = bounds(model, data, geom_reach(model))
+    return jnp.sum(_beyond(model, data, kind, around) <= 0, axis=0, dtype=jnp.int32)
+
+
+def _beyond(model: Model, data: Data, kind: Kind, bounds: Array) -> Array:
+    """Lower bound of the distance of pairs beyond detection, m (npair, W)."""
     named = named_reach(model, kind.pairs.explicit)
     g1, g2 = kind.pairs.geom1, kind.pairs.geom2
     if kind.types[0][0] == GeomType.PLANE:
-        apart = _above_plane(take(data.geom_xmat, g1), take(bounds, g1), take(bounds, g2), named)
-    else:
-        apart = _apart(take(bounds, g1), take(bounds, g2), named)
-    return pick_least(apart, slots=kind.budget or 0)
+        return _above_plane(take(data.geom_xmat, g1), take(bounds, g1), take(bounds, g2), named)
+    return _apart(take(bounds, g1), take(bounds, g2), named)
 
 
 @stage

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from jaxsim import load_model
 from jaxsim.cli import main
 
 SLIDER = """<mujoco model="slider"><worldbody><body name="block"><joint name="slide" type="slide" axis="1 0 0"/>
@@ -124,3 +125,43 @@ def test_a_missing_matplotlib_is_found_before_the_rollout(slider, tmp_path, caps
     )
     error = refused(["rollout", slider, "--plot", str(tmp_path / "plot.png")], capsys)
     assert "pip install 'jaxsim-engine[plot]'" in error
+
+
+def crowd(sizes=""):
+    """Twenty balls in a bowl of walls: more candidate points than get slots of their own."""
+    balls = "".join(
+        f'<body pos="{x / 4} {y / 4} {0.3 + z / 4}"><freejoint/><geom size=".1"/></body>'
+        for x in range(3)
+        for y in range(3)
+        for z in range(3)
+    )
+    return f"""<mujoco model="crowd">{sizes}<worldbody><geom type="plane" size="5 5 1"/>
+      {balls}</worldbody></mujoco>"""
+
+
+@pytest.mark.slow
+def test_tune_finds_sizes_that_hold(tmp_path, capsys):
+    file, out = tmp_path / "crowd.xml", tmp_path / "sizes.xml"
+    file.write_text(crowd('<custom><text name="max_geom_pairs" data="sphere sphere 300"/></custom>'))
+    args = ["--worlds", "2", "--steps", "10"]
+    main(["tune", str(file), *args, "--out", str(out)])
+    text = capsys.readouterr().out
+    row = re.search(r"contact slots\W+(\d+)\W+(\d+)\W+(\d+)", text)
+    assert row, text
+    now, seen, enough = map(int, row.groups())
+    assert 0 < seen <= enough < now
+    assert f'<size nconmax="{enough}"/>' in out.read_text()
+    near = re.search(r"near pairs, sphere sphere\W+(\d+)\W+(\d+)\W+(\d+)", text)
+    assert near, text
+    assert int(near[2]) <= int(near[3]) < int(near[1])
+
+    # the written file is what a model includes, and the loader reads it
+    file.write_text(crowd('<include file="sizes.xml"/>'))
+    model = load_model(file)
+    assert model.nconmax == enough
+    assert f"sphere sphere {near[3]}" in model.max_geom_pairs
+
+
+def test_tune_refuses_what_it_cannot_do(slider, tmp_path, capsys):
+    assert "at least 1" in refused(["tune", slider, "--worlds", "0"], capsys)
+    assert "no folder" in refused(["tune", slider, "--out", str(tmp_path / "no" / "x.xml")], capsys)

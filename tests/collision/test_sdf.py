@@ -180,7 +180,7 @@ def test_finds_what_c_finds(other):
 @pytest.mark.parametrize("other", [*SHAPES, 'type="mesh" mesh="m"'])
 def test_derivatives(other):
     """Of the deepest point: the distance by the envelope theorem, position and normal by the implicit function's."""
-    model, _ = contacts(other)
+    model = scene(other, option='sdf_iterations="60"')  # so that all descents are at their ends
     data = jaxsim.make_data(model)
 
     def point(x, q):
@@ -203,6 +203,8 @@ def test_derivatives(other):
     numeric = (ahead - behind) / (2 * h)
     # a unique deepest point: neighbours have theirs beside it
     smooth = (jnp.abs(jnp.stack([ahead, behind]) - start).max((0, 2)) < 50 * h) & (start[:, 0] < 0)
+    if other == "box":  # midway between its faces its function has a kink
+        smooth &= start[:, 0] > -0.05
     assert int(smooth.sum()) >= 3
     np.testing.assert_allclose(tangent[smooth, 0], numeric[smooth, 0], atol=1e-4)
     # where a descent ends is known to the square root of rounding, and its difference no better than that over h
