@@ -22,6 +22,7 @@ from jaxsim.envs.base import Env, State
 from jaxsim.envs.wrappers import Episode, Vmap, Wrapper
 from jaxsim.math.safe import sqrt
 from jaxsim.train.config import Config, Shac
+from jaxsim.train.devices import devices
 from jaxsim.train.networks import Critic, Policy, squash
 from jaxsim.train.normalise import Statistics
 
@@ -92,8 +93,8 @@ class Trainer:
             _rule(self.own.critic_rate, updates * self.own.critic_epochs * self.own.critic_batches, self.own),
         )
         self.restart = jax.jit(self._restart)
-        devices = jax.devices()[: _devices(config.worlds)]
-        self.update = jax.jit(self._update if len(devices) == 1 else self._sharded(devices))
+        own = devices(config.worlds)
+        self.update = jax.jit(self._update if len(own) == 1 else self._sharded(own))
 
     def start(self) -> Learner:
         """Before the first update."""
@@ -117,13 +118,13 @@ class Trainer:
     def _restart(self, key: Array) -> State:
         return self.env.reset(jax.random.split(key, self.config.worlds))
 
-    def _sharded(self, devices: list[Any]) -> Callable[..., Any]:
+    def _sharded(self, own: list[Any]) -> Callable[..., Any]:
         """The update with its worlds on several devices, which tell each other gradients."""
         one, split = PartitionSpec(), PartitionSpec("devices")
         specs = Learner(one, one, one, (one, one), one, split, one)  # pyright: ignore
         return jax.shard_map(
             lambda learner, fresh: self._update(learner, fresh, "devices"),
-            mesh=Mesh(devices, ("devices",)),
+            mesh=Mesh(own, ("devices",)),
             in_specs=(specs, split),
             out_specs=(specs, one),
             check_vma=False,
@@ -268,8 +269,3 @@ def _rule(rate: float, updates: int, own: Shac) -> Any:
     """Adam with clipped gradients; its rate falls to a hundredth along a line."""
     falling = optax.linear_schedule(rate, rate / 100, updates)
     return optax.chain(optax.clip_by_global_norm(own.clip), optax.adam(falling, *own.betas))
-
-
-def _devices(worlds: int) -> int:
-    """How many devices the worlds fill evenly."""
-    return max(n for n in range(1, len(jax.devices()) + 1) if worlds % n == 0)

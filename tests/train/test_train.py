@@ -67,7 +67,7 @@ class Line:
         near = -jnp.square(x[0] - 1)
         data = dataclasses.replace(state.data, qpos=x, ctrl=action)
         done = jnp.where(jnp.abs(x[0]) > 3, 1.0, 0.0).astype(x.dtype)
-        return state.replace(data=data, obs=x, reward=near, done=done, metrics={"near": near})
+        return state.replace(data=data, obs=x, reward=near, done=done, metrics=state.metrics | {"near": near})
 
 
 @pytest.fixture(autouse=True)
