@@ -17,12 +17,14 @@ from jaxsim.cli.render import render
 from jaxsim.cli.rollout import rollout
 from jaxsim.cli.train import train
 from jaxsim.cli.tune import tune
+from jaxsim.cli.view import view
 
 __all__ = ["main"]
 
 _COMMANDS = {
     "rollout": rollout,
     "render": render,
+    "view": view,
     "info": info,
     "benchmark": benchmark,
     "train": train,

@@ -22,7 +22,7 @@ from jaxsim.pipeline.work import Work
 from jaxsim.pytree import bare
 from jaxsim.viewer.tendons import pieces, routes
 
-__all__ = ["Contacts", "Frame", "frames"]
+__all__ = ["Contacts", "Frame", "contacts_of", "frame_of", "frames", "place"]
 
 _FIELDS = (
     *(
@@ -107,12 +107,12 @@ def frames(model: Model, state: Any) -> list[Frame]:
         part = {
             k: np.moveaxis(np.concatenate([v, np.repeat(v[-1:], short, 0)]), 0, -1) for k, v in part.items()
         }
-        placed, paths = _place(model, part)
+        placed, paths = place(model, part)
         placed, paths = jax.device_get((placed, paths))
-        found.extend(_frame(model, placed, paths, k) for k in range(width - short))
+        found.extend(frame_of(model, placed, paths, k) for k in range(width - short))
     if not isinstance(state, Data):
         return found
-    contacts = _contacts(model, state, count)
+    contacts = contacts_of(model, state, count)
     return [dataclasses.replace(f, contacts=c) for f, c in zip(found, contacts, strict=True)]
 
 
@@ -142,8 +142,8 @@ def _states(model: Model, state: Any) -> tuple[dict[str, np.ndarray], int]:
 
 
 @jax.jit
-def _place(model: Model, state: dict[str, jax.Array]) -> tuple[dict[str, jax.Array], Any]:
-    """Frames and tendon paths of states with worlds last."""
+def place(model: Model, state: dict[str, jax.Array]) -> tuple[dict[str, jax.Array], Any]:
+    """Frames and tendon paths of states with worlds last: `qpos`, `mocap_pos`, `mocap_quat`; one compiled call."""
     native = worlds.expand(bare(model))
     real = native.qpos0.dtype
     data = worlds.expand(blank(bare(model), buffers=False)).replace(
@@ -153,8 +153,8 @@ def _place(model: Model, state: dict[str, jax.Array]) -> tuple[dict[str, jax.Arr
     return {name: getattr(data, name) for name in _FIELDS}, routes(native, data)
 
 
-def _frame(model: Model, placed: dict[str, np.ndarray], paths: Any, k: int) -> Frame:
-    """The frame of one of many worlds."""
+def frame_of(model: Model, placed: dict[str, np.ndarray], paths: Any, k: int) -> Frame:
+    """The frame of one of many worlds, from the results of `place` on the host."""
     one: dict[str, Any] = {n: np.asarray(x[..., min(k, x.shape[-1] - 1)], float) for n, x in placed.items()}
     return Frame(**one, tendons=pieces(model, paths, k))
 
@@ -166,7 +166,7 @@ def _native_forces(model: Model, contact: Contact, efc_force: jax.Array) -> jax.
 _forces = jax.jit(jax.vmap(worlds.lift(_native_forces), (None, 0, 0)))
 
 
-def _contacts(model: Model, data: Data, count: int) -> list[Contacts | None]:
+def contacts_of(model: Model, data: Data, count: int) -> list[Contacts | None]:
     """The contacts that data of one or many moments hold."""
     stacked = (data.contact, data.efc_force)
     if data.qpos.ndim == 1:

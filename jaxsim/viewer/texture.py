@@ -34,6 +34,11 @@ class Texture:
     pixels: np.ndarray
     kind: int
 
+    @staticmethod
+    def cube_axes() -> np.ndarray:
+        """For each face of a cube: its axis and sign, axes and signs along its rows and down its columns, `(6, 6)`."""
+        return np.array(_CUBE)
+
     @functools.cached_property
     def _levels(self) -> list[np.ndarray]:
         """The image at its own, half, a quarter... of its size."""

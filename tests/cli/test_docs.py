@@ -61,3 +61,12 @@ def test_extending():
     assert 0 < abs(float(names["slope"][0])) < 10
     assert 0 < abs(float(names["balls"].qpos[2])) < 0.3
     assert abs(float(names["ring"].qpos[2]) - 0.15) < 0.02
+
+
+@pytest.mark.slow
+def test_viewer(tmp_path, monkeypatch):
+    pytest.importorskip("embreex")
+    monkeypatch.chdir(tmp_path)
+    names = run("viewer.md")
+    assert names["pictures"].shape == (20, 120, 160, 3)
+    assert (tmp_path / "reacher.gif").exists()
