@@ -34,10 +34,16 @@ from jaxsim.results import UnsupportedError
 from jaxsim.solver.solve import SOLVERS
 from jaxsim.structure.slots import unsupported_pairs
 
-__all__ = ["asks_for_more", "check_supported"]
+__all__ = ["EQUALITIES", "REFUSED_FLAGS", "asks_for_more", "check_supported"]
 
-_EQUALITIES = (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON)
-_FLAGS = (EnableBit.SLEEP, EnableBit.DIAGEXACT, EnableBit.IPC)
+EQUALITIES = (EqType.CONNECT, EqType.WELD, EqType.JOINT, EqType.TENDON)
+"""Types of equalities that are computed."""
+REFUSED_FLAGS = {
+    EnableBit.SLEEP: "trees at rest would save nothing, as all worlds run one program; without the flag they move on",
+    EnableBit.DIAGEXACT: "constraints are regularised by the approximate diagonal, as without the flag",
+    EnableBit.IPC: "it needs the integrator 'discrete', as in the C engine, which is not built",
+}
+"""Flags that are refused, and why."""
 
 
 def _not_in(values: np.ndarray, known: Iterable[int]) -> np.ndarray:
@@ -49,7 +55,7 @@ _Rule = tuple[ObjType, Callable[[Model], np.ndarray], Callable[[Model, int], str
 _ELEMENTS: tuple[_Rule, ...] = (
     (
         ObjType.EQUALITY,
-        lambda m: _not_in(m.eq_type, _EQUALITIES),
+        lambda m: _not_in(m.eq_type, EQUALITIES),
         lambda m, i: f"type {EqType(m.eq_type[i]).name.lower()}",
     ),
     (
@@ -83,8 +89,10 @@ _OPTIONS: tuple[tuple[Callable[[Static], bool], Callable[[Static], str]], ...] =
     ),
     (lambda o: o.solver not in SOLVERS, lambda o: f"solver {SolverType(o.solver).name}"),
     (
-        lambda o: any(o.enableflags & f for f in _FLAGS),
-        lambda o: "flag " + ", ".join(str(f.name).lower() for f in _FLAGS if o.enableflags & f),
+        lambda o: any(o.enableflags & f for f in REFUSED_FLAGS),
+        lambda o: "; ".join(
+            f"flag {str(f.name).lower()} ({why})" for f, why in REFUSED_FLAGS.items() if o.enableflags & f
+        ),
     ),
 )
 """(is it refused, what) by static options."""

@@ -11,13 +11,14 @@ from jaxsim.enums import DisableBit, GeomType
 from jaxsim.model import Model
 from jaxsim.pytree import Static, index_array
 
-__all__ = ["GeomPairs", "find_pairs", "geom_pairs"]
+__all__ = ["NEVER", "GeomPairs", "find_pairs", "geom_pairs"]
 
-_NEVER = (
+NEVER = (
     (GeomType.PLANE, GeomType.PLANE),
     (GeomType.PLANE, GeomType.HFIELD),
     (GeomType.HFIELD, GeomType.HFIELD),
 )
+"""Types that never collide, as in C."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ def find_pairs(static: Static, disableflags: int) -> GeomPairs:
     swap = kinds[geom1] > kinds[geom2]
     geom1, geom2 = np.where(swap, geom2, geom1), np.where(swap, geom1, geom2)
     collide = np.ones(len(geom1), bool)
-    for a, b in _NEVER:
+    for a, b in NEVER:
         collide &= ~((kinds[geom1] == a) & (kinds[geom2] == b))
     return GeomPairs(*(index_array(x[collide]) for x in (geom1, geom2, explicit, dim)))
 
