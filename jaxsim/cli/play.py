@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import tyro
 
 from jaxsim.cli.models import CommandError
-from jaxsim.cli.train import needs_train, prepare
+from jaxsim.cli.train import compile_quickly, needs_train
 
 __all__ = ["play"]
 
@@ -45,7 +45,7 @@ def play(
     from jaxsim.train.config import ConfigError
     from jaxsim.train.evaluate import evaluate, summary
 
-    prepare(run.absolute().parent)
+    compile_quickly()
     from jaxsim.train.run import restore
 
     if worlds < 1:

@@ -12,7 +12,7 @@ import tyro
 
 from jaxsim.cli.models import CommandError
 
-__all__ = ["needs_train", "settings", "train"]
+__all__ = ["compile_quickly", "needs_train", "settings", "train"]
 
 _EXTRA = ("flax", "optax", "orbax", "tensorboardX", "yaml", "matplotlib")
 _QUICK = "--xla_backend_extra_options=xla_cpu_disable_new_fusion_emitters"
@@ -36,7 +36,7 @@ def train(config: tyro.conf.Positional[Path], /, changes: tyro.conf.Suppress[tup
 
     try:
         chosen = read(config, settings(changes))
-        prepare(Path(chosen.out).parent)
+        compile_quickly()
         from jaxsim.train.run import train as run
 
         console = Console()
@@ -102,12 +102,8 @@ def needs_train() -> None:
         raise CommandError(f"training needs {', '.join(missing)}: pip install 'jaxsim-engine[train]'")
 
 
-def prepare(folder: Path) -> None:
-    """Asks for little of XLA on a CPU, where compiling takes longer than learning, and keeps what it compiled."""
-    import jax
-
+def compile_quickly() -> None:
+    """Asks for little of XLA on a CPU, where compiling takes longer than learning."""
     flags = os.environ.get("XLA_FLAGS", "")
     if "xla_backend_extra_options" not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {_QUICK}".strip()
-    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
-        jax.config.update("jax_compilation_cache_dir", str((folder / ".compiled").absolute()))

@@ -70,9 +70,15 @@ class Line:
         return state.replace(data=data, obs=x, reward=near, done=done, metrics=state.metrics | {"near": near})
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _line():
     envs.register("line", Line, envs.Config(episode_length=8))
+    yield
+    envs.registry._known.pop("line")
+
+
+@pytest.fixture(autouse=True)
+def _single_precision():
     with jax.enable_x64(False):
         yield
 
@@ -160,7 +166,6 @@ def test_targets_of_the_critic():
 @pytest.fixture(scope="module")
 def trainer():
     with jax.enable_x64(False):
-        envs.register("line", Line, envs.Config(episode_length=8))
         own = Shac(horizon=6, policy=(8,), critic=(8,), critic_epochs=1, critic_batches=1)
         yield Trainer(envs.load("line"), Config(env="line", worlds=8, steps=480, shac=own))
 

@@ -50,12 +50,14 @@ class Fields(NamedTuple):
 
 def fields_of(model: Model) -> Fields:
     """The table of a model's meshes."""
+    from scipy.stats.qmc import Halton  # here, as scipy.stats takes a second to import
+
     owner = np.zeros(len(model.mesh_vertadr), int)
     for geom in np.flatnonzero(model.geom_type == GeomType.SDF):
         owner[model.geom_dataid[geom]] = geom
     number = model.mesh_vertnum[:, None]
     rows = model.mesh_vertadr[:, None] + np.minimum(np.arange(number.max(initial=0)), number - 1)
-    start = np.stack([_halton(model.opt.sdf_initpoints, base) for base in (2, 3, 5)], axis=1)
+    start = Halton(3, scramble=False).random(model.opt.sdf_initpoints + 1)[1:]  # the first is a corner
     return Fields(
         model.mesh_pos,
         quat.to_matrix(model.mesh_quat),
@@ -65,18 +67,6 @@ def fields_of(model: Model) -> Fields:
         jnp.asarray(start[..., None], model.mesh_pos.dtype),
         jnp.asarray([model.opt.sdf_iterations], jnp.int32),
     )
-
-
-def _halton(count: int, base: int) -> np.ndarray:
-    """The first numbers of Halton's sequence, in (0, 1)."""
-    found = np.zeros(count)
-    for i in range(count):
-        k, share = i + 1, 1.0
-        while k:
-            share /= base
-            found[i] += share * (k % base)
-            k //= base
-    return found
 
 
 class Field(NamedTuple):
