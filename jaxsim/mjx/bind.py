@@ -75,6 +75,12 @@ class _Objects:
                 raise KeyError(f"bind: object {one.name!r} has no id: compile its MjSpec first")
         self.prefix = prefixes[type(objects[-1]).__name__] if objects else ""
         self.ids = [int(one.id) for one in objects]
+        self._several = isinstance(obj, Iterable)
+
+    @property
+    def id(self) -> int | np.ndarray:
+        """The id of the object, or those of several."""
+        return np.array(self.ids, int) if self._several else self.ids[0]
 
     @property
     def index(self) -> int | list[int]:
@@ -151,7 +157,8 @@ class BoundData(_Objects):
     def _only(self, prefix: str, name: str) -> str:
         if self.prefix != prefix:
             raise AttributeError(
-                f"{name} belongs to objects whose fields begin with {prefix!r}, not {self.prefix!r}"
+                f"{name} is not available for this type: its objects have fields that begin with {prefix!r}, "
+                f"these with {self.prefix!r}"
             )
         return name
 

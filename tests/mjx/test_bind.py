@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import mujoco
+import numpy as np
 import pytest
 
 from jaxsim import mjx
@@ -23,6 +24,9 @@ def test_model_rows(scene):
     spec, m, _, model, _ = scene
     close(model.bind(spec.body("rod")).mass, m.bind(spec.body("rod")).mass)
     close(model.bind(spec.geoms).size, m.geom_size)
+    assert model.bind(spec.joint("ankle")).id == m.joint("ankle").id
+    np.testing.assert_array_equal(model.bind(spec.geoms[1:2]).id, [1])
+    np.testing.assert_array_equal(model.bind(spec.geoms).id, np.arange(m.ngeom))
     close(model.bind(spec.joint("ankle")).range, m.bind(spec.joint("ankle")).range)
     close(model.bind(spec.actuator("servo")).gainprm, m.bind(spec.actuator("servo")).gainprm)
 
@@ -64,7 +68,7 @@ def test_refusals(scene):
     spec, _, _, model, data = scene
     with pytest.raises(AttributeError, match="an output"):
         data.bind(model, spec.sensor("place")).set("sensordata", 0.0)
-    with pytest.raises(AttributeError, match="belongs to objects"):
+    with pytest.raises(AttributeError, match="qpos is not available for this type"):
         _ = data.bind(model, spec.body("tip")).qpos
     with pytest.raises(AttributeError, match="no field 'body_colour'"):
         _ = model.bind(spec.body("tip")).colour
