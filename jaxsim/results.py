@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["UnsupportedError", "WarningBit", "explain"]
+__all__ = ["BAD_STATE", "UnsupportedError", "WarningBit", "explain"]
 
 
 class WarningBit(enum.IntFlag):
@@ -21,6 +21,10 @@ class WarningBit(enum.IntFlag):
     NOT_CONVERGED = 1 << 5
     PAIR_OVERFLOW = 1 << 6
     UNSUPPORTED = 1 << 7
+
+
+BAD_STATE = WarningBit.BAD_QPOS | WarningBit.BAD_QVEL | WarningBit.BAD_QACC
+"""The bits of a world whose state was lost."""
 
 
 class _Meaning(NamedTuple):

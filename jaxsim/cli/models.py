@@ -10,8 +10,9 @@ from jaxsim import models
 
 if TYPE_CHECKING:
     import jaxsim
+    from jaxsim.enums import ObjType
 
-__all__ = ["CommandError", "load", "locate"]
+__all__ = ["CommandError", "find", "load", "locate"]
 
 
 class CommandError(Exception):
@@ -51,3 +52,25 @@ def load(model: str) -> jaxsim.Model:
         return jaxsim.load_model(file)
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"cannot read {str(file)!r}: {error}") from error
+
+
+def find(model: jaxsim.Model, kind: ObjType, count: int, word: str, given: str) -> int:
+    """Number of an element that is given by name or number.
+
+    Args:
+        model: The model.
+        kind: Of element.
+        count: How many there are.
+        word: Its name in messages: "camera".
+        given: What the user typed.
+
+    Raises:
+        CommandError: There is no such element; it lists those that there are.
+    """
+    names = [model.name(kind, k) for k in range(count)]
+    if given in names:
+        return names.index(given)
+    if given.isdigit() and int(given) < count:
+        return int(given)
+    known = ", ".join(name or str(k) for k, name in enumerate(names)) or "none"
+    raise CommandError(f"no {word} {given!r}; {word}s of the model: {known}")

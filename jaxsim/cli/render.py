@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from jaxsim.cli.models import CommandError, load
+from jaxsim.cli.models import CommandError, find, load
+from jaxsim.cli.rollout import starting_keyframe
 
 __all__ = ["render"]
 
@@ -55,6 +56,7 @@ def render(
     """
     from rich.console import Console
 
+    from jaxsim.enums import ObjType
     from jaxsim.viewer import FreeCamera, Show
     from jaxsim.viewer import render as draw
     from jaxsim.viewer.needs import needs
@@ -70,9 +72,11 @@ def render(
         check_file(out)
         needs("embreex", "pictures need")
         compiled = load(model)
-        chosen: Any = _camera(compiled, camera)
-        if chosen is None:
-            chosen = FreeCamera(lookat, distance, azimuth, elevation)
+        chosen: Any = (
+            FreeCamera(lookat, distance, azimuth, elevation)
+            if camera is None
+            else find(compiled, ObjType.CAMERA, compiled.ncam, "camera", camera)
+        )
         still = out.suffix.lower() in STILL
         console = Console()
         with console.status(f"simulating {model}" if seconds or steps else f"drawing {model}"):
@@ -95,21 +99,6 @@ def render(
     )
 
 
-def _camera(model: Any, camera: str | None) -> int | None:
-    """Number of a camera that is given by name or number."""
-    from jaxsim.enums import ObjType
-
-    if camera is None:
-        return None
-    names = [model.name(ObjType.CAMERA, k) for k in range(model.ncam)]
-    if camera in names:
-        return names.index(camera)
-    if camera.isdigit() and int(camera) < model.ncam:
-        return int(camera)
-    known = ", ".join(name or str(k) for k, name in enumerate(names)) or "none"
-    raise CommandError(f"no camera {camera!r}; cameras of the model: {known}")
-
-
 def _length(model: Any, seconds: float | None, steps: int | None) -> int:
     if seconds is not None and steps is not None:
         raise CommandError("give --seconds or --steps, not both")
@@ -124,14 +113,11 @@ def _start(model: Any, keyframe: str | None) -> Any:
     import jaxsim
     from jaxsim.enums import ObjType
 
-    data = jaxsim.make_data(model)
-    names = [model.name(ObjType.KEY, k) for k in range(model.nkey)]
     if keyframe is None:
-        return jaxsim.reset(model, data, ("home" if "home" in names else 0) if names else None)
-    if keyframe not in names and not (keyframe.isdigit() and int(keyframe) < model.nkey):
-        known = ", ".join(name or str(k) for k, name in enumerate(names)) or "none"
-        raise CommandError(f"no keyframe {keyframe!r}; keyframes of the model: {known}")
-    return jaxsim.reset(model, data, keyframe if keyframe in names else int(keyframe))
+        number = starting_keyframe(model)
+    else:
+        number = find(model, ObjType.KEY, model.nkey, "keyframe", keyframe)
+    return jaxsim.reset(model, jaxsim.make_data(model), number)
 
 
 def _simulate(model: Any, keyframe: str | None, steps: int, each: int) -> Any:
@@ -142,12 +128,13 @@ def _simulate(model: Any, keyframe: str | None, steps: int, each: int) -> Any:
     import jax.numpy as jnp
 
     import jaxsim
+    from jaxsim.viewer.poses import POSE
 
     start = _start(model, keyframe)
     if not steps:
         return jax.jit(jaxsim.forward)(model, start)
     count = steps // each
-    fields = ("qpos", "mocap_pos", "mocap_quat", "contact", "efc_force")
+    fields = (*POSE, "contact", "efc_force")
     run = jax.jit(functools.partial(jaxsim.rollout, steps=count, substeps=each, fields=fields))
     final, states = run(model, start)
     if count > 1:
@@ -160,12 +147,14 @@ def _recorded(file: Path, world: int, fps: float, still: bool) -> dict[str, Any]
     """The moments of a recorded trajectory that a video shows."""
     import numpy as np
 
+    from jaxsim.viewer.poses import POSE
+
     if not file.is_file():
         raise CommandError(f"no file {str(file)!r}")
     with np.load(file) as saved:
         if "qpos" not in saved:
             raise CommandError(f"{str(file)!r} has no qpos; it has {', '.join(saved) or 'nothing'}")
-        fields = {name: saved[name] for name in ("qpos", "mocap_pos", "mocap_quat") if name in saved}
+        fields = {name: saved[name] for name in POSE if name in saved}
         time = saved.get("time")
     if fields["qpos"].ndim == 3:
         if not 0 <= world < len(fields["qpos"]):

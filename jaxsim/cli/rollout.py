@@ -12,7 +12,7 @@ import tyro
 
 from jaxsim.cli.models import CommandError, load
 
-__all__ = ["Run", "rollout", "simulate", "starting_pose"]
+__all__ = ["Run", "rollout", "simulate", "starting_keyframe", "starting_pose"]
 
 _CHUNK = 50
 """Most steps of one compiled call; the progress bar moves once a call."""
@@ -125,13 +125,18 @@ def starting_pose(model: Any) -> tuple[Any, Any]:
     """Positions and controls of the keyframe `home`, else of the first one, else the reference configuration."""
     import numpy as np
 
+    home = starting_keyframe(model)
+    if home is None:
+        return np.asarray(model.qpos0), np.zeros(model.nu)
+    return model.key_qpos[home], model.key_ctrl[home]
+
+
+def starting_keyframe(model: Any) -> int | None:
+    """Number of the keyframe `home`, else of the first one; None: there is none."""
     from jaxsim.enums import ObjType
 
     keys = [model.name(ObjType.KEY, k) for k in range(model.nkey)]
-    if not keys:
-        return np.asarray(model.qpos0), np.zeros(model.nu)
-    home = keys.index("home") if "home" in keys else 0
-    return model.key_qpos[home], model.key_ctrl[home]
+    return (keys.index("home") if "home" in keys else 0) if keys else None
 
 
 def simulate(model: Any, worlds: int, steps: int, seed: int, fields: tuple[str, ...]) -> Run:
@@ -192,11 +197,10 @@ def _summary(name: str, model: Any, run: Run) -> Any:
     import numpy as np
     from rich.table import Table
 
-    from jaxsim.results import WarningBit
+    from jaxsim.results import BAD_STATE, WarningBit
 
     warning = np.asarray(run.final.warning)
-    bad = WarningBit.BAD_QPOS | WarningBit.BAD_QVEL | WarningBit.BAD_QACC
-    finite = np.isfinite(np.asarray(run.trajectory["qpos"])).all((1, 2)) & (warning & bad == 0)
+    finite = np.isfinite(np.asarray(run.trajectory["qpos"])).all((1, 2)) & (warning & BAD_STATE == 0)
     ncon, slots = run.trajectory["ncon"], run.final.contact.dist.shape[-1]
     table = Table(title=f"{Path(name).stem}: {run.worlds:,} worlds x {run.steps:,} steps", show_header=False)
     table.add_column(style="bold")

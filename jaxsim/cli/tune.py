@@ -112,7 +112,7 @@ def measure(model: Any, worlds: int, steps: int, seed: int) -> Sizes:
     import jaxsim
     from jaxsim.cli.rollout import starting_pose
     from jaxsim.collision.broad import count_in_reach
-    from jaxsim.results import WarningBit
+    from jaxsim.results import BAD_STATE, WarningBit
     from jaxsim.structure.slots import slot_layout
     from jaxsim.worlds import lift
 
@@ -139,7 +139,7 @@ def measure(model: Any, worlds: int, steps: int, seed: int) -> Sizes:
 
     ncon, pairs, warning = jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(seed), worlds))
     warning = np.asarray(warning)
-    good = warning & (WarningBit.BAD_QPOS | WarningBit.BAD_QVEL | WarningBit.BAD_QACC) == 0
+    good = warning & BAD_STATE == 0
     if not good.any():
         raise CommandError("all worlds came to a state that is not finite or too fast; try fewer --steps")
     full = warning[good] & (WarningBit.CONTACT_OVERFLOW | WarningBit.PAIR_OVERFLOW) != 0

@@ -22,11 +22,9 @@ from jaxsim.envs.config import Config
 from jaxsim.interop.mujoco import make_data
 from jaxsim.model import Model
 from jaxsim.pipeline.forward import forward, step
-from jaxsim.results import WarningBit
+from jaxsim.results import BAD_STATE
 
 __all__ = ["Env", "State"]
-
-_BROKEN = WarningBit.BAD_QPOS | WarningBit.BAD_QVEL | WarningBit.BAD_QACC
 
 
 @jax.tree_util.register_dataclass
@@ -174,7 +172,7 @@ class Env(abc.ABC):
         info = dict(state.info)
         ctrl = self.control(action, state.data, info)
         data = step(self.model, state.data.replace(ctrl=ctrl), self._substeps)
-        broken = (data.warning & int(_BROKEN)) != 0
+        broken = (data.warning & int(BAD_STATE)) != 0
         parts = self.rewards(data, action, info)
         # a world that flew apart was put back by the simulation: what it earned there is nothing
         earned = {

@@ -13,8 +13,6 @@ from jaxsim.envs.base import Env, State
 
 __all__ = ["evaluate", "summary"]
 
-_RECORDED = ("qpos", "qvel", "ctrl")
-
 
 def evaluate(
     env: Env,

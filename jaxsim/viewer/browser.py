@@ -10,12 +10,11 @@ from typing import Any
 from jaxsim.model import Model
 from jaxsim.viewer.needs import needs
 from jaxsim.viewer.panel import Panel
-from jaxsim.viewer.session import Session
+from jaxsim.viewer.session import FRAME, Session
 from jaxsim.viewer.stage import Stage
 
 __all__ = ["Viewer", "view"]
 
-_FRAME = 1 / 30
 _PLOT = 0.1
 """Time between points of the sensor plot, s."""
 
@@ -94,7 +93,7 @@ class Viewer:
                         self._panel.plot()
                         plotted = now
                 self.frame_seconds = 0.9 * self.frame_seconds + 0.1 * (time.perf_counter() - start)
-                self._stopped.wait(max(_FRAME - (time.perf_counter() - now), 0.001))
+                self._stopped.wait(max(FRAME - (time.perf_counter() - now), 0.001))
         except Exception as error:  # a thread's errors are lost unless somebody keeps them
             self.failure = error
             self._stopped.set()

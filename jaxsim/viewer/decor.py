@@ -12,10 +12,10 @@ import numpy as np
 from jaxsim.enums import ObjType
 from jaxsim.model import Model
 from jaxsim.viewer.poses import Frame
-from jaxsim.viewer.scene import GROUPS, Look, Part, Scene
+from jaxsim.viewer.scene import GROUPS, Look, Part, Scene, colour
 from jaxsim.viewer.shapes import Mesh, arrow, box, capsule, cylinder
 
-__all__ = ["Item", "Show", "items", "spin_to"]
+__all__ = ["Item", "Show", "inertia_boxes", "items", "spin_to"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,10 +116,8 @@ def spin_to(direction: np.ndarray) -> np.ndarray:
 def _tendons(model: Model, frame: Frame, show: Show) -> Iterator[Item]:
     """Capsules along the paths of spatial tendons."""
     for tendon, points in frame.tendons:
-        rgba = np.asarray(model.tendon_rgba[tendon], float)
-        material = int(model.tendon_matid[tendon])
-        if material >= 0 and np.allclose(rgba, [0.5, 0.5, 0.5, 1]):
-            rgba = np.asarray(model.mat_rgba[material], float)
+        own = np.asarray(model.tendon_rgba[tendon], float)
+        rgba = colour(model, int(model.tendon_matid[tendon]), own)
         if int(model.tendon_group[tendon]) not in show.tendons or rgba[3] <= 0:
             continue
         width, look = float(model.tendon_width[tendon]), Look(rgba)
@@ -158,12 +156,18 @@ def _axes(pos: np.ndarray, mat: np.ndarray, scale: float) -> Iterator[Item]:
 
 
 def _inertia(model: Model, frame: Frame) -> Iterator[Item]:
-    """For every body with mass the solid box that has its principal moments (XML reference, "body/inertial")."""
     look = Look(np.array([0.8, 0.2, 0.2, 0.6]))
-    mass, moments = np.asarray(model.body_mass, float), np.asarray(model.body_inertia, float)
-    for b in range(1, model.nbody):
-        if mass[b] > 0:
-            squares = 1.5 * (moments[b].sum() - 2 * moments[b]) / mass[b]
-            yield Item(
-                box(np.sqrt(np.maximum(squares, 1e-12))), look, frame.xipos[b], frame.ximat[b], shadow=False
-            )
+    for b, half in zip(*inertia_boxes(model), strict=True):
+        yield Item(box(half), look, frame.xipos[b], frame.ximat[b], shadow=False)
+
+
+def inertia_boxes(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """The bodies with mass `(n,)`, and half sizes (m) of the solid boxes that have their principal moments `(n, 3)`.
+
+    Source: XML reference, "body/inertial".
+    """
+    moving = np.flatnonzero(np.asarray(model.body_mass) > 0)
+    mass = np.asarray(model.body_mass, float)[moving, None]
+    moments = np.asarray(model.body_inertia, float)[moving]
+    squares = 1.5 * (moments.sum(1, keepdims=True) - 2 * moments) / mass
+    return moving, np.sqrt(np.maximum(squares, 1e-12))

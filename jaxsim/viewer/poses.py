@@ -22,23 +22,11 @@ from jaxsim.pipeline.work import Work
 from jaxsim.pytree import bare
 from jaxsim.viewer.tendons import pieces, routes
 
-__all__ = ["Contacts", "Frame", "contacts_of", "frame_of", "frames", "place"]
+__all__ = ["POSE", "Contacts", "Frame", "configurations", "contacts_of", "frame_of", "frames", "place"]
 
-_FIELDS = (
-    *(
-        "xpos",
-        "xmat",
-        "xipos",
-        "ximat",
-        "geom_xpos",
-        "geom_xmat",
-        "site_xpos",
-        "site_xmat",
-        "cam_xpos",
-        "cam_xmat",
-    ),
-    *("light_xpos", "light_xdir", "subtree_com"),
-)
+POSE = ("qpos", "mocap_pos", "mocap_quat")
+"""Fields of Data from which frames follow."""
+
 _CHUNK = 64
 """Most configurations of one compiled call."""
 
@@ -84,6 +72,10 @@ class Frame:
     contacts: Contacts | None = None
 
 
+_FIELDS = tuple(f.name for f in dataclasses.fields(Frame) if f.default is dataclasses.MISSING)
+"""Those that `place` computes."""
+
+
 def frames(model: Model, state: Any) -> list[Frame]:
     """Where everything is in one or many states.
 
@@ -119,13 +111,9 @@ def frames(model: Model, state: Any) -> list[Frame]:
 def _states(model: Model, state: Any) -> tuple[dict[str, np.ndarray], int]:
     """`qpos`, `mocap_pos` and `mocap_quat` of every moment, moments first, and how many these are."""
     if isinstance(state, Data):
-        given: dict[str, Any] = {k: getattr(state, k) for k in ("qpos", "mocap_pos", "mocap_quat")}
+        given: dict[str, Any] = {k: getattr(state, k) for k in POSE}
     elif isinstance(state, Mapping):
-        if "qpos" not in state:
-            raise ValueError(
-                f"a trajectory needs qpos; this one has {', '.join(map(str, state)) or 'nothing'}"
-            )
-        given = {k: state[k] for k in ("qpos", "mocap_pos", "mocap_quat") if k in state}
+        given = {k: state[k] for k in POSE if k in state} | {"qpos": configurations(state)}
     else:
         given = {"qpos": state}
     qpos = np.asarray(given["qpos"], float)
@@ -135,19 +123,35 @@ def _states(model: Model, state: Any) -> tuple[dict[str, np.ndarray], int]:
     count = len(qpos) if many else 1
     start = {k: np.asarray(v) for k, v in initial_state(model).items()}
     arrays = {"qpos": qpos.reshape(count, model.nq)}
-    for name in ("mocap_pos", "mocap_quat"):
+    for name in POSE[1:]:
         value = np.asarray(given.get(name, start[name]), float)
         arrays[name] = np.broadcast_to(value, (count, *start[name].shape))
-    return {k: np.nan_to_num(v, nan=0.0, posinf=0.0, neginf=0.0) for k, v in arrays.items()}, count
+    return arrays, count
+
+
+def configurations(trajectory: Mapping[str, Any]) -> np.ndarray:
+    """`qpos` of a trajectory.
+
+    Raises:
+        ValueError: It has none.
+    """
+    if "qpos" not in trajectory:
+        names = ", ".join(map(str, trajectory)) or "nothing"
+        raise ValueError(f"a trajectory needs qpos; this one has {names}")
+    return np.asarray(trajectory["qpos"], float)
 
 
 @jax.jit
 def place(model: Model, state: dict[str, jax.Array]) -> tuple[dict[str, jax.Array], Any]:
-    """Frames and tendon paths of states with worlds last: `qpos`, `mocap_pos`, `mocap_quat`; one compiled call."""
+    """Frames and tendon paths of states with worlds last: `qpos`, `mocap_pos`, `mocap_quat`; one compiled call.
+
+    What is not finite counts as zero, so that a state that has blown up can be looked at.
+    """
     native = worlds.expand(bare(model))
     real = native.qpos0.dtype
     data = worlds.expand(blank(bare(model), buffers=False)).replace(
-        work=Work(), **{k: v.astype(real) for k, v in state.items()}
+        work=Work(),
+        **{k: jnp.nan_to_num(v.astype(real), nan=0.0, posinf=0.0, neginf=0.0) for k, v in state.items()},
     )
     data = run((kinematics, com_pos, camlight), native, data)
     return {name: getattr(data, name) for name in _FIELDS}, routes(native, data)

@@ -15,7 +15,7 @@ from jaxsim.model import Model
 from jaxsim.viewer.shapes import Mesh, model_hfield, model_mesh, plane, primitive
 from jaxsim.viewer.texture import Texture, textures
 
-__all__ = ["GROUPS", "Lights", "Look", "Part", "Scene", "make_scene"]
+__all__ = ["GROUPS", "Lights", "Look", "Part", "Scene", "colour", "make_scene"]
 
 GROUPS = (0, 1, 2)
 """Groups of geoms, sites and tendons that are shown unless one asks for others, as in the C engine's viewer."""
@@ -166,15 +166,20 @@ def _look(
     """The look of an element, and how often its texture repeats: in all, or for each unit of length."""
     if material < 0:
         return Look(rgba), np.ones(2), False
-    own = not np.allclose(rgba, _PLAIN)
     found = [int(model.mat_texid[material, role]) for role in _ROLES]
     texture = next((images[t] for t in found if t >= 0), None)
     numbers = {
         name: float(getattr(model, f"mat_{name}")[material])
         for name in ("emission", "specular", "shininess", "reflectance")
     }
-    look = Look(rgba if own else np.asarray(model.mat_rgba[material], float), texture, **numbers)
+    look = Look(colour(model, material, rgba), texture, **numbers)
     return look, np.asarray(model.mat_texrepeat[material], float), bool(model.mat_texuniform[material])
+
+
+def colour(model: Model, material: int, rgba: np.ndarray) -> np.ndarray:
+    """Colour `(4,)` of an element: its material's, if it has one and no colour of its own."""
+    own = material < 0 or not np.allclose(rgba, _PLAIN)
+    return rgba if own else np.asarray(model.mat_rgba[material], float)
 
 
 def _mesh(model: Model, shape: int, asset: int, size: np.ndarray, extent: float) -> Mesh:

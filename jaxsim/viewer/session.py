@@ -19,8 +19,9 @@ from jaxsim.enums import ObjType
 from jaxsim.model import Model
 from jaxsim.pipeline.forward import step
 from jaxsim.pipeline.make_data import make_data, reset
+from jaxsim.viewer.poses import configurations
 
-__all__ = ["Session"]
+__all__ = ["FRAME", "Session"]
 
 _STIFFNESS = 100.0
 """Of the spring that pulls a body, 1/s^2 for each kg that moves; it is critically damped (MJCF, "visual/map")."""
@@ -31,7 +32,8 @@ _SPREAD = 0.02
 _BUSY = 0.7
 """Part of the time that physics may take; the rest is for pictures."""
 
-_FRAME = 1 / 30
+FRAME = 1 / 30
+"""Time of a picture, s."""
 
 
 class Session:
@@ -191,7 +193,7 @@ class Session:
             self._owed += self.speed * elapsed / timestep
             count = int(self._owed)
             if self._cost:
-                count = min(count, max(int(_BUSY * _FRAME / self._cost), 1))
+                count = min(count, max(int(_BUSY * FRAME / self._cost), 1))
             if not count:
                 return 0
             start = time.perf_counter()
@@ -232,11 +234,7 @@ class Session:
 
 
 def _recorded(model: Model, trajectory: Mapping[str, Any], worlds: int) -> tuple[np.ndarray, np.ndarray]:
-    if "qpos" not in trajectory:
-        raise ValueError(
-            f"a trajectory needs qpos; this one has {', '.join(map(str, trajectory)) or 'nothing'}"
-        )
-    qpos = np.asarray(trajectory["qpos"], float)
+    qpos = configurations(trajectory)
     qpos = qpos[None] if qpos.ndim == 2 else qpos
     if qpos.ndim != 3 or qpos.shape[2] != model.nq or not qpos.shape[0] * qpos.shape[1]:
         raise ValueError(f"qpos has shape {qpos.shape}; expected (T, {model.nq}) or (worlds, T, {model.nq})")

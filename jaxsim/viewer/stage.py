@@ -14,8 +14,9 @@ from jaxsim.enums import ObjType
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import initial_state
 from jaxsim.viewer.cameras import FreeCamera, reach
+from jaxsim.viewer.decor import inertia_boxes
 from jaxsim.viewer.gltf import glb
-from jaxsim.viewer.poses import Frame, contacts_of, frame_of, frames, place
+from jaxsim.viewer.poses import POSE, Frame, contacts_of, frame_of, place
 from jaxsim.viewer.scene import GROUPS, Part, Scene, make_scene
 from jaxsim.viewer.shapes import box
 
@@ -77,10 +78,11 @@ class Stage:
         self._api, self._model = api, model
         self.overlays = Overlays()
         self.scene: Scene = make_scene(model)
-        rest = {k: np.repeat(np.asarray(v)[..., None], worlds, -1) for k, v in _at_rest(model)}
+        start = initial_state(model)
+        rest = {k: np.repeat(np.asarray(start[k])[..., None], worlds, -1) for k in POSE}
         placed, paths = self._placed(rest)
         self._start = frame_of(model, placed, paths, 0)
-        self.offsets = _side_by_side(self.scene, self._start, worlds)
+        self.offsets = _grid(self.scene, self._start, worlds)
         self._scale = float(model.stat.meansize)
         self._nodes = self._add_nodes()
         self._tips: dict[str, Any] = {}
@@ -104,14 +106,9 @@ class Stage:
         Returns:
             The frames of the worlds whose overlays ask for them; the first world's at least.
         """
-        state = {
-            k: np.moveaxis(np.asarray(getattr(data, k)), 0, -1) for k in ("qpos", "mocap_pos", "mocap_quat")
-        }
-        placed, paths = self._placed(state)
+        placed, paths = self._placed({k: np.moveaxis(np.asarray(getattr(data, k)), 0, -1) for k in POSE})
         count = len(self.offsets)
-        pos = np.broadcast_to(placed["xpos"], (*placed["xpos"].shape[:-1], count)) + self.offsets.T
-        mat = np.broadcast_to(placed["xmat"], (*placed["xmat"].shape[:-1], count))
-        wxyz = _quaternions(mat)
+        pos, wxyz = self._side_by_side(placed["xpos"], placed["xmat"])
         over = self.overlays
         for node in self._nodes:
             visible = node.group in over.geoms if node.kind == ObjType.GEOM else over.sites
@@ -122,13 +119,18 @@ class Stage:
                 node.handle.batched_wxyzs = np.ascontiguousarray(wxyz[node.body], np.float32)
         many = over.tendons or over.cameras
         found = [frame_of(self._model, placed, paths, k) for k in range(count if many else 1)]
-        self._lay_over(data, found, pos, wxyz)
+        self._lay_over(data, found, placed, pos, wxyz)
         return found
 
     def _placed(self, state: dict[str, np.ndarray]) -> Any:
         """Results of `place` on the host."""
-        state = {k: np.nan_to_num(v, nan=0.0, posinf=0.0, neginf=0.0) for k, v in state.items()}
         return jax.device_get(place(self._model, state))
+
+    def _side_by_side(self, pos: np.ndarray, mat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions `(n, 3, W)` and quaternions `(n, W, 4)` of frames whose worlds stand where they are drawn."""
+        count = len(self.offsets)
+        pos, mat = (np.broadcast_to(x, (*x.shape[:-1], count)) for x in (pos, mat))
+        return pos + self.offsets.T, _quaternions(mat)
 
     def _add_nodes(self) -> list[_Node]:
         groups: dict[tuple[int, ObjType, int, bool], list[Part]] = {}
@@ -152,7 +154,14 @@ class Stage:
             nodes.append(_Node(body, kind, group, handle, shared))
         return nodes
 
-    def _lay_over(self, data: Data, found: list[Frame], pos: np.ndarray, wxyz: np.ndarray) -> None:
+    def _lay_over(
+        self,
+        data: Data,
+        found: list[Frame],
+        placed: dict[str, np.ndarray],
+        pos: np.ndarray,
+        wxyz: np.ndarray,
+    ) -> None:
         over = self.overlays
         shifted = list(zip(found, self.offsets, strict=False))
         ropes: list[np.ndarray] = []
@@ -179,7 +188,7 @@ class Stage:
         self._segments("contacts", dots if over.contacts else [], (240, 150, 40), 10.0)
         self._segments("forces", arrows if over.forces else [], (230, 60, 60), 4.0)
         self._show_axes(pos[1:], wxyz[1:])
-        self._show_inertia(data)
+        self._show_inertia(placed)
         self._show_cameras(found)
 
     def _segments(
@@ -202,8 +211,7 @@ class Stage:
     def _show_axes(self, pos: np.ndarray, wxyz: np.ndarray) -> None:
         if self._axes is None and not self.overlays.frames:
             return
-        places = np.ascontiguousarray(np.moveaxis(pos, -1, 1).reshape(-1, 3), np.float32)
-        spins = np.ascontiguousarray(wxyz.reshape(-1, 4), np.float32)
+        places, spins = _flat(pos, wxyz)
         if self._axes is None:
             self._axes = self._api.add_batched_axes(
                 "/overlays/frames",
@@ -216,40 +224,31 @@ class Stage:
         if self.overlays.frames:
             self._axes.batched_positions, self._axes.batched_wxyzs = places, spins
 
-    def _show_inertia(self, data: Data) -> None:
-        if self._inertia is None and not self.overlays.inertia:
+    def _show_inertia(self, placed: dict[str, np.ndarray]) -> None:
+        if not self.overlays.inertia:
+            if self._inertia is not None:
+                self._inertia.visible = False
             return
-        moving = np.flatnonzero(np.asarray(self._model.body_mass) > 0)
+        moving, half = inertia_boxes(self._model)
         if not len(moving):
             return
-        (placed, count) = frames(self._model, data), len(self.offsets)
-        pos = np.stack([f.xipos[moving] + o for f, o in zip(placed, self.offsets, strict=True)], 1).reshape(
-            -1, 3
-        )
-        mat = np.stack([f.ximat[moving] for f in placed], 1).reshape(-1, 3, 3)
-        spins = _quaternions(np.moveaxis(mat, 0, -1)).astype(np.float32)
+        places, spins = _flat(*self._side_by_side(placed["xipos"][moving], placed["ximat"][moving]))
         if self._inertia is None:
-            moments = np.asarray(self._model.body_inertia, float)[moving]
-            squares = 1.5 * (moments.sum(1, keepdims=True) - 2 * moments)
-            half = np.sqrt(
-                np.maximum(squares / np.asarray(self._model.body_mass, float)[moving, None], 1e-12)
-            )
             unit = box(np.ones(3))
             self._inertia = self._api.add_batched_meshes_simple(
                 "/overlays/inertia",
                 unit.vertices.astype(np.float32),
                 unit.faces,
                 spins,
-                pos.astype(np.float32),
-                batched_scales=np.repeat(half, count, 0).astype(np.float32),
+                places,
+                batched_scales=np.repeat(half, len(self.offsets), 0).astype(np.float32),
                 batched_colors=(205, 50, 50),
                 opacity=0.5,
                 cast_shadow=False,
                 lod="off",
             )
-        self._inertia.visible = self.overlays.inertia
-        if self.overlays.inertia:
-            self._inertia.batched_positions, self._inertia.batched_wxyzs = pos.astype(np.float32), spins
+        self._inertia.visible = True
+        self._inertia.batched_positions, self._inertia.batched_wxyzs = places, spins
 
     def _show_cameras(self, found: list[Frame]) -> None:
         if not self._frusta and not self.overlays.cameras:
@@ -280,12 +279,13 @@ def _quaternions(mat: np.ndarray) -> np.ndarray:
     return flat[:, [3, 0, 1, 2]].reshape(*moved.shape[:-2], 4)
 
 
-def _at_rest(model: Model) -> list[tuple[str, Any]]:
-    state = initial_state(model)
-    return [(k, state[k]) for k in ("qpos", "mocap_pos", "mocap_quat")]
+def _flat(pos: np.ndarray, wxyz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions `(n, 3, W)` and quaternions `(n, W, 4)` as rows, frame by frame, as viser takes them."""
+    places = np.ascontiguousarray(np.moveaxis(pos, -1, 1).reshape(-1, 3), np.float32)
+    return places, np.ascontiguousarray(wxyz.reshape(-1, 4), np.float32)
 
 
-def _side_by_side(scene: Scene, start: Frame, worlds: int) -> np.ndarray:
+def _grid(scene: Scene, start: Frame, worlds: int) -> np.ndarray:
     """Places of the worlds on a grid, the first at the origin, m, `(worlds, 3)`."""
     _, radius = reach(scene, [start])
     columns = int(np.ceil(np.sqrt(worlds)))
