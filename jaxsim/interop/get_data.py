@@ -63,6 +63,8 @@ def get_data_into(result: Any, mj_model: Any, data: Data) -> None:
         _check(model, world)
     filled = [_fill(model, mj_model, world) for world in worlds]
     for target, source in zip(results, filled, strict=True):
+        _check_target(target, source)
+    for target, source in zip(results, filled, strict=True):
         mujoco.mj_copyData(target, mj_model, source)
 
 
@@ -72,6 +74,17 @@ def _check(model: Model, data: Any) -> None:
     for name, shape in {"xpos": (model.nbody, 3), "geom_xpos": (model.ngeom, 3)}.items():
         if np.shape(getattr(data, name)) != shape:
             raise ValueError(f"get_data: data.{name} has shape {np.shape(getattr(data, name))}, not {shape}")
+
+
+def _check_target(target: Any, source: Any) -> None:
+    """Refuses an MjData of another model."""
+    for name in ("qpos", "qvel", "act", "ctrl", "xpos", "geom_xpos", "sensordata"):
+        ours, theirs = getattr(source, name).shape, getattr(target, name).shape
+        if ours != theirs:
+            raise ValueError(
+                f"get_data_into: Input field {name} has shape {ours}, that of the MjData {theirs}: "
+                "it was made of another model"
+            )
 
 
 def _fill(model: Model, m: Any, data: Any) -> Any:

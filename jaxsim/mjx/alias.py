@@ -14,7 +14,7 @@ _PLACES = {
     "io": ("convert",),
     "support": ("support",),
     "forward": ("stages",),
-    "smooth": ("stages",),
+    "smooth": ("stages", "support"),
     "sensor": ("stages",),
     "constraint": ("stages",),
     "solver": ("stages",),

@@ -16,6 +16,7 @@ from jaxsim.interop import mujoco as interop
 from jaxsim.mjx.records import Contact, Data, Impl, Model, Option, Statistic, with_type, without_more
 from jaxsim.pipeline import state as vectors
 from jaxsim.pipeline.make_data import make_data as native_make_data
+from jaxsim.pytree import Record
 
 __all__ = [
     "get_data",
@@ -159,7 +160,7 @@ def put_data(
 
 def get_data(m: Any, d: engine_data.Data, **_: Any) -> Any:
     """A `mujoco.MjData`, or a list of them where `d` has a batch axis; see `jaxsim.get_data`."""
-    return _exchange("get_data").get_data(m, without_more(d))
+    return _exchange("get_data").get_data(m, _typed(without_more(d)))
 
 
 def get_data_into(result: Any, m: Any, d: engine_data.Data, **_: Any) -> None:
@@ -174,7 +175,19 @@ def get_data_into(result: Any, m: Any, d: engine_data.Data, **_: Any) -> None:
         raise ValueError(
             f"get_data_into: data holds {held}; give {'a list of MjData' if batched else 'one MjData'}"
         )
-    _exchange("get_data").get_data_into(result, m, without_more(d))
+    _exchange("get_data").get_data_into(result, m, _typed(without_more(d)))
+
+
+def _typed(record: Any) -> Any:
+    """The record with integers and flags where arithmetic on all its leaves (`tree.map`) made them real numbers."""
+    fields = {}
+    for field in record.leaf_fields():
+        value = record.__dict__[field.name]
+        if isinstance(value, Record):
+            fields[field.name] = _typed(value)
+        elif field.metadata["dtype"] is not float and jnp.issubdtype(jnp.result_type(value), jnp.floating):
+            fields[field.name] = jnp.asarray(value).astype(field.metadata["dtype"])
+    return record.replace(**fields)
 
 
 def _exchange(name: str) -> Any:

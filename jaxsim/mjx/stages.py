@@ -18,7 +18,7 @@ from jaxsim.mjx.constraints import constraint_fields
 from jaxsim.mjx.records import ENGINE_CONTACT, ENGINE_DATA, ON_REQUEST, Contact, Data, Model, without_more
 from jaxsim.pipeline import forward as whole
 from jaxsim.pipeline import inverse as backward
-from jaxsim.pipeline import per_world
+from jaxsim.pipeline import per_world, velocity
 from jaxsim.pipeline import tendon as tendons
 from jaxsim.pipeline import transmission as transmissions
 from jaxsim.pipeline.stages import run
@@ -124,6 +124,7 @@ step = _stage(whole.step, last=True)
 inverse = _stage(backward.inverse, last=True)
 _crb = _stage(per_world.crb)
 _rne = _stage(per_world.rne)
+_rne_acc = _stage(worlds.lift(functools.partial(velocity.rne, flg_acc=True)))
 _tendon = _stage(per_world.tendon)
 _transmission = _stage(per_world.transmission)
 _make_constraint = _stage(per_world.make_constraint)
@@ -198,13 +199,5 @@ def _with_rows(m: Model, d: Data) -> Data:
 
 
 def rne(m: Model, d: Data, flg_acc: bool = False) -> Data:
-    """Computes qfrc_bias (mj_rne); needs `com_vel`.
-
-    Raises:
-      NotImplementedError: `flg_acc` is set.
-    """
-    if flg_acc:
-        raise NotImplementedError(
-            "rne with flg_acc: use mjx.inverse, which computes forces for given accelerations"
-        )
-    return _rne(m, d)
+    """Computes qfrc_bias (mj_rne), with `flg_acc` that of `qacc` too, without armature; needs `com_vel`."""
+    return (_rne_acc if flg_acc else _rne)(m, d)

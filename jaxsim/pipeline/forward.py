@@ -13,6 +13,7 @@ from jax import Array, lax
 
 from jaxsim import worlds
 from jaxsim.data import Data
+from jaxsim.enums import DisableBit
 from jaxsim.model import Model
 from jaxsim.pipeline.admit import admit
 from jaxsim.pipeline.blank import blank
@@ -108,7 +109,8 @@ def forward(model: Model, data: Data) -> Data:
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
       ValueError: the state does not have the shapes of one world of the model.
     """
-    return _forward(model, integration_state(admit(model, data, "forward")))
+    data = admit(model, data, "forward")
+    return _with_sensors(model, data, _forward(model, integration_state(data)))
 
 
 def step(model: Model, data: Data, substeps: int = 1) -> Data:
@@ -138,7 +140,13 @@ def advance(model: Model, data: Data, substeps: int = 1) -> Data:
     state = integration_state(data)
     if substeps > 1:
         state, _ = lax.scan(one, state, length=substeps - 1)
-    return _step(model, state)
+    return _with_sensors(model, data, _step(model, state))
+
+
+def _with_sensors(model: Model, before: Data, after: Data) -> Data:
+    """Where sensors are switched off `sensordata` keeps what was in it."""
+    off = model.opt.disableflags & DisableBit.SENSOR
+    return after.replace(sensordata=before.sensordata) if off else after
 
 
 def step1(model: Model, data: Data) -> Data:

@@ -83,11 +83,15 @@ def project(cdof: Array, wrenches: Array, *, static: Static) -> Array:
     return spatial.dot(cdof, mask_product(tree(static).carried, wrenches))
 
 
-def rne(model: Model, data: Data) -> Data:
-    """Computes qfrc_bias: Coriolis, centrifugal and gravitational forces."""
+def rne(model: Model, data: Data, flg_acc: bool = False) -> Data:
+    """Computes qfrc_bias: Coriolis, centrifugal and gravitational forces; with `flg_acc` those of `qacc` too."""
     if not model.nv:
         return data
-    cacc = mask_product(tree(model.static).path, scale(data.qvel[:, None], data.cdof_dot)) + _gravity(model)
+    if flg_acc:
+        cacc = body_accelerations(model, data)
+    else:
+        rate = scale(data.qvel[:, None], data.cdof_dot)
+        cacc = mask_product(tree(model.static).path, rate) + _gravity(model)
     wrenches = _wrenches_of_motion(data, cacc)
     return data.replace(qfrc_bias=project(data.cdof, wrenches, static=model.static))
 

@@ -232,6 +232,22 @@ def test_get_data_after_a_batched_step(scene):
     close(found[2].qpos, worlds_of(data).qpos[2])
 
 
+def test_get_data_of_a_batch_made_by_arithmetic_on_all_leaves(scene):
+    m, _, model, data = scene
+    data = mjx.kinematics(model, data)
+    shifted = jax.tree.map(lambda x: jnp.stack((x, x + 0.5)), data)
+    first, second = mjx.get_data(m, shifted)
+    close(first.xpos, data.xpos)
+    close(second.qpos, data.qpos + 0.5)
+
+
+def test_get_data_into_data_of_another_model(scene):
+    m, _, _, data = scene
+    other = mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>")
+    with pytest.raises(ValueError, match=r"Input field qpos has shape \(9,\).*another model"):
+        mjx.get_data_into(mujoco.MjData(other), m, data)
+
+
 def test_resets_inside_of_jit_make_data_of_the_c_model(scene):
     m, _, model, _ = scene
 

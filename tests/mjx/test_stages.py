@@ -166,9 +166,22 @@ def test_inverse_and_integrators(found):
     close(after.time, d.time)
 
 
-def test_what_is_not_there_says_so(found):
-    _, _, model, data = found
-    with pytest.raises(NotImplementedError, match="flg_acc"):
-        mjx.rne(model, data, flg_acc=True)
+def test_rne_of_accelerations(found):
+    m, d, model, data = found
+    expected = np.zeros(m.nv)
+    mujoco.mj_rne(m, d, 1, expected)
+    close(mjx.rne(model, data, flg_acc=True).qfrc_bias, expected, TO_C)
+
+
+def test_sensordata_is_kept_while_sensors_are_off():
+    m, d = engine(2)
+    m.opt.disableflags = mjx.DisableBit.SENSOR
+    model, kept = mjx.put_model(m), np.linspace(1, 2, m.nsensordata)
+    data = mjx.put_data(m, d).replace(sensordata=jnp.asarray(kept))
+    for function in (mjx.forward, mjx.step):
+        close(function(model, data).sensordata, kept)
+
+
+def test_what_is_not_there_says_so():
     with pytest.raises(AttributeError, match="render"):
         _ = mjx.render
