@@ -430,6 +430,9 @@ class Model(Catalogue):
         default="",
     )
     hooks: Hooks = static("", "the user's functions", dtype=Hooks, default=Hooks())
+    onset: Array | None = leaf(
+        "", "distance within which derivatives feel contacts that are not made, m; None: exact", default=None
+    )
 
 
 def from_fields(fields: Mapping[str, Any]) -> Model:

@@ -105,7 +105,7 @@ def _same(a: Any, b: Any) -> bool:
     return a == b
 
 
-_OWN = ("nconmax", "njmax", "max_geom_pairs", "hooks", "mesh_polyothers", "geom_hfieldcells")
+_OWN = ("nconmax", "njmax", "max_geom_pairs", "hooks", "onset", "mesh_polyothers", "geom_hfieldcells")
 """Fields of Model that are jaxsim's own, beside names."""
 
 

@@ -12,12 +12,14 @@ from jaxsim.optimise.ilqr import Plan, ilqr, multiple_shooting
 from jaxsim.optimise.mpc import mpc
 from jaxsim.optimise.sampling import Sampled, cem, mppi
 from jaxsim.optimise.shooting import Optimiser, shooting
+from jaxsim.optimise.smoothing import Smoothed, randomised, smooth_onset
 
 __all__ = [
     "Cost",
     "Optimiser",
     "Plan",
     "Sampled",
+    "Smoothed",
     "box_qp",
     "cem",
     "ilqr",
@@ -25,6 +27,8 @@ __all__ = [
     "mpc",
     "mppi",
     "multiple_shooting",
+    "randomised",
     "shooting",
+    "smooth_onset",
     "total_cost",
 ]

@@ -31,9 +31,10 @@ from jaxsim.solver.jacobian import ContactJacobian, EdgeJacobian
 from jaxsim.solver.rows import Cones, Rows
 from jaxsim.solver.surface import in_use, surface_velocity
 from jaxsim.structure.rows import ContactRows
+from jaxsim.structure.slots import ContactGroup
 from jaxsim.structure.trees import tree
 
-__all__ = ["contact_rows"]
+__all__ = ["contact_rows", "jacobian", "sides"]
 
 
 def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Cones, Array]:
@@ -41,16 +42,8 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     group, dim = rows.group, rows.group.dim
     contact: Contact = jax.tree.map(lambda x: x[group.start : group.stop], data.contact)
     active, tether = in_use(model, contact)
-    if group.body1 is None or group.body2 is None:
-        bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
-        moves = rows_by_world(jnp.asarray(tree(model.static).path, data.cdof.dtype)[..., None], bodies)
-        weight = rows_by_world(model.body_invweight0[:, 0], bodies)
-    else:
-        bodies = np.stack([group.body1, group.body2], axis=1)
-        moves = jnp.asarray(tree(model.static).path[bodies], data.cdof.dtype)[..., None]
-        weight = take(model.body_invweight0[:, 0], bodies.reshape(-1)).reshape(*bodies.shape, -1)
-    J = ContactJacobian(J=_jacobian(model, data, contact, moves[:, 1] - moves[:, 0], dim))
-    translation = weight[:, 0] + weight[:, 1]
+    sign, translation = sides(model, data, group, contact)
+    J = ContactJacobian(J=jacobian(model, data, contact, sign, dim))
     velocity = J.product(data.qvel)
     if model.has("geom_surfacevel"):
         velocity = velocity + surface_velocity(model, data, group, contact)
@@ -98,6 +91,19 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     return scalar, active
 
 
+def sides(model: Model, data: Data, group: ContactGroup, contact: Contact) -> tuple[Array, Array]:
+    """What moves the contacts of a group, for `jacobian`, and the sum of inverse masses at qpos0, (n, 1 or W)."""
+    if group.body1 is None or group.body2 is None:
+        bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
+        moves = rows_by_world(jnp.asarray(tree(model.static).path, data.cdof.dtype)[..., None], bodies)
+        weight = rows_by_world(model.body_invweight0[:, 0], bodies)
+    else:
+        bodies = np.stack([group.body1, group.body2], axis=1)
+        moves = jnp.asarray(tree(model.static).path[bodies], data.cdof.dtype)[..., None]
+        weight = take(model.body_invweight0[:, 0], bodies.reshape(-1)).reshape(*bodies.shape, -1)
+    return moves[:, 1] - moves[:, 0], weight[:, 0] + weight[:, 1]
+
+
 def _impratio(model: Model) -> Array:
     return jnp.maximum(MINVAL, model.opt.impratio)
 
@@ -119,7 +125,7 @@ def _friction_damping(model: Model, contact: Contact, b_normal: Array) -> Array:
     return jnp.where(given, b, b_normal)
 
 
-def _jacobian(model: Model, data: Data, contact: Contact, sign: Array, dim: int) -> Array:
+def jacobian(model: Model, data: Data, contact: Contact, sign: Array, dim: int) -> Array:
     """Jacobian `(n, dim, nv, W)` of contacts.
 
     Args:

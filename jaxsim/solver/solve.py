@@ -18,6 +18,7 @@ from jaxsim.solver.assembly import Problem, forces
 from jaxsim.solver.cg import conjugate_gradients
 from jaxsim.solver.newton import Solution, minimise
 from jaxsim.solver.noslip import Held, without_slip
+from jaxsim.solver.onset import optimum_near
 from jaxsim.solver.pgs import gauss_seidel
 from jaxsim.solver.rows import Rows
 from jaxsim.structure.rows import RowLayout, row_layout
@@ -79,7 +80,11 @@ def solve(model: Model, data: Data) -> Data:
         statistics = _statistics(lax.stop_gradient(model), fixed, solution, data.warning)
     else:
         found = evaluate(fixed, known[: model.nv])
-    final, kept = optimum(layout, problem, found), [found.x]
+    if model.onset is None or not layout.contacts:
+        final = optimum(layout, problem, found)
+    else:
+        final = optimum_near(layout, model, data, problem, model.onset, found)
+    kept = [found.x]
     if model.opt.has("noslip_iterations"):
         final, y, sweeps = without_slip(layout, model, data, problem, final, known)
         kept += y

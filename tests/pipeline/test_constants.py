@@ -88,7 +88,7 @@ LEAVES = (
     "eq_data",
     "qpos0",
 )
-FIELDS = tuple(f.name for f in Model.leaf_fields() if f.metadata["dtype"] is float)
+FIELDS = tuple(f.name for f in Model.leaf_fields() if f.metadata["dtype"] is float and f.name != "onset")
 
 
 @functools.cache
