@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.core import Tracer
 
 from jaxsim.model import Model
 
@@ -32,7 +33,7 @@ def smooth_onset(model: Model, reach: float | Array) -> Model:
     Raises:
       ValueError: the reach is known and not positive.
     """
-    if not isinstance(reach, jax.core.Tracer) and not jnp.all(jnp.asarray(reach) > 0):
+    if not isinstance(reach, Tracer) and not jnp.all(jnp.asarray(reach) > 0):
         raise ValueError(f"smooth_onset: reach={reach}; expected a positive distance in m")
     return model.replace(onset=jnp.asarray(reach, model.opt.timestep.dtype))
 
