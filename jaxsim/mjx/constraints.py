@@ -47,7 +47,8 @@ def _numbers(model: Any, data: Any) -> dict[str, Array]:
         for rows, active in _built(model, data)
     ]
     if not parts:
-        return dict.fromkeys(_NUMBERS, jnp.zeros((0, 1)))
+        none = jnp.zeros((0, 1), data.qpos.dtype)
+        return dict.fromkeys(_NUMBERS, none) | {"used": none.astype(bool)}
     return {name: concat([part[name] for part in parts]) for name in _NUMBERS}
 
 

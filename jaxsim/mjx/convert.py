@@ -186,7 +186,7 @@ def _typed(record: Any) -> Any:
         if isinstance(value, Record):
             fields[field.name] = _typed(value)
         elif field.metadata["dtype"] is not float and jnp.issubdtype(jnp.result_type(value), jnp.floating):
-            fields[field.name] = jnp.asarray(value).astype(field.metadata["dtype"])
+            fields[field.name] = jnp.round(value).astype(field.metadata["dtype"])
     return record.replace(**fields)
 
 

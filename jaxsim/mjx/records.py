@@ -272,8 +272,8 @@ class _RowCount:
         kinds = data.__dict__.get("efc_type")
         if kinds is None or isinstance(kinds, Tracer):
             return data.__dict__[self._name]
-        kinds = np.asarray(kinds).reshape(-1, np.shape(kinds)[-1])
-        return int(np.isin(kinds[:1], self._kinds).sum())
+        of_one_world = np.asarray(kinds)[(0,) * (np.ndim(kinds) - 1)]
+        return int(np.isin(of_one_world, self._kinds).sum())
 
     def __set__(self, data: Any, value: Any) -> None:
         data.__dict__[self._name] = value

@@ -182,6 +182,14 @@ def test_sensordata_is_kept_while_sensors_are_off():
         close(function(model, data).sensordata, kept)
 
 
+def test_rows_of_a_model_without_constraints():
+    m, _ = engine()
+    m.opt.disableflags = mjx.DisableBit.CONSTRAINT
+    data = mjx.make_constraint(mjx.put_model(m), mjx.make_data(m))
+    assert data.efc_J.shape == (0, m.nv)
+    assert data.nefc == data.ne == 0
+
+
 def test_what_is_not_there_says_so():
     with pytest.raises(AttributeError, match="render"):
         _ = mjx.render
