@@ -55,10 +55,15 @@ def pairs() -> str:
         for b in types[i:]:
             made = COLLIDERS.get((a, b))
             if made is None:
-                how, points = ("never collide, as in C" if (a, b) in NEVER else "refused"), ""
+                how, points = (
+                    ("never collide, as in C" if (a, b) in NEVER else "refused; C warns and finds none"),
+                    "",
+                )
             else:
                 how = "general convex collider" if made.general else "its own collider"
-                how = "distance functions, of SDFs yours (`user_sdf`)" if made.refuses else how
+                how = (
+                    "distance functions, of SDFs their meshes' or yours (`user_sdf`)" if made.refuses else how
+                )
                 points = str(made.points)
             rows.append(f"| {a.name.lower()}, {b.name.lower()} | {how} | {points} |")
     return "\n".join(["| geoms | collided by | most points |", "|---|---|---|", *rows])

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.collision.field import with_voxels, without_voxels
 from jaxsim.hooks import Hooks
 from jaxsim.keys import frozen
 from jaxsim.mjcf import MjcfError
@@ -38,6 +39,7 @@ def save_model(model: Model, path: str | PathLike[str]) -> None:
     Raises:
         ValueError: the model holds functions of the user's, which no file can.
     """
+    model = without_voxels(model)
     if model.hooks != Hooks():
         raise ValueError("a model with functions of your own cannot be saved: save it before it gets them")
     arrays: dict[str, np.ndarray] = {}
@@ -123,4 +125,4 @@ def _read(path: str) -> Model:
             fields[field.name] = arrays[field.name].tobytes()
         elif field.metadata["dtype"] is tuple and field.name in plain:  # JSON has only lists
             fields[field.name] = frozen(plain[field.name])
-    return from_fields(fields)
+    return with_voxels(from_fields(fields))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.collision.field import with_voxels
 from jaxsim.compile.actuation import compile_actuators
 from jaxsim.compile.appearance import material_fields
 from jaxsim.compile.assets import Assets, compile_assets
@@ -58,7 +59,8 @@ def compile_document(
     try:
         with np.errstate(all="ignore"):
             fields = _compile(document)
-            return from_fields(fields | {name: size for name, size in given.items() if size is not None})
+            sizes = {name: size for name, size in given.items() if size is not None}
+            return with_voxels(from_fields(fields | sizes))
     except MjcfError:
         raise
     except ArithmeticError as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.collision.field import with_voxels
 from jaxsim.data import Data
 from jaxsim.enums import PREFIXES, WrapType
 from jaxsim.model import Model, from_fields
@@ -44,7 +45,7 @@ def put_model(
 def _converted_model(mj_model: Any, fields: dict[str, Any], sizes: dict[str, Any]) -> Model:
     """The model of some fields, with what jaxsim derives from them, and buffer sizes where they are given by hand."""
     derived = {"mesh_polyothers": other_corners(fields), "geom_hfieldcells": cells_under(fields)}
-    return from_fields(fields | derived | _asked(mj_model) | sizes)
+    return with_voxels(from_fields(fields | derived | _asked(mj_model) | sizes))
 
 
 def _asked(mj_model: Any) -> dict[str, Any]:

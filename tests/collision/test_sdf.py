@@ -285,3 +285,148 @@ def test_a_mesh_without_a_function_is_refused():
         jaxsim.make_data(bare)
     with pytest.raises(KeyError):
         jaxsim.user_sdf(bare, "nothing", sdf.sphere)
+
+
+BENCH = (
+    (-0.4, -0.3),
+    (0.4, -0.3),
+    (0.4, 0.2),
+    (0.25, 0.2),
+    (0.2, -0.1),
+    (-0.2, -0.1),
+    (-0.25, 0.2),
+    (-0.4, 0.2),
+)
+"""Outline of a channel with a flat ground between slanting walls, x and z."""
+
+
+def channel(half=0.5):
+    """Vertices and faces of the channel, along y."""
+    points = [(x, y, z) for y in (-half, half) for x, z in BENCH]
+    n = len(BENCH)
+    sides = [f for i in range(n) for j in [(i + 1) % n] for f in ((j, i, j + n), (j + n, i, i + n))]
+    caps = [(0, 1, 5), (1, 4, 5), (1, 2, 4), (2, 3, 4), (0, 5, 6), (0, 6, 7)]
+    back = [(a + n, c + n, b + n) for a, b, c in caps]
+    return np.array(points), np.array(sides + caps + back)
+
+
+def channel_xml(other, place='pos="0.1 0.05 0.02" euler="0 0 20"'):
+    points, faces = channel()
+    text = {name: " ".join(map(str, x.ravel())) for name, x in (("vertex", points), ("face", faces))}
+    return f"""<mujoco><asset><mesh name="t" vertex="{text["vertex"]}" face="{text["face"]}"/></asset><worldbody>
+      <body {place}><geom type="sdf" mesh="t"/></body>
+      <body><freejoint/><geom {SHAPES[other]}/></body></worldbody></mujoco>"""
+
+
+def test_voxels_of_a_mesh():
+    """Of a channel that is not convex: distances, to a share of a cell at edges, signs and gradients."""
+    points, faces = channel()
+    shape = sdf.voxels(points, faces, cells=40)
+    step = 1.0 / 40
+    both = jax.jit(jax.vmap(jax.value_and_grad(shape), (0, None)))
+    rng = np.random.default_rng(0)
+    x = rng.uniform([-0.5, -0.6, -0.4], [0.5, 0.6, 0.3], size=(2000, 3))
+    value, slope = both(jnp.asarray(x), jnp.zeros(3))
+    outline = np.array(BENCH)
+    edge = np.roll(outline, -1, axis=0) - outline
+    offset = x[:, None, [0, 2]] - outline
+    share = np.clip((offset * edge).sum(-1) / (edge**2).sum(-1), 0, 1)
+    across = np.linalg.norm(offset - share[..., None] * edge, axis=-1).min(1)
+    down = (offset[..., 1] >= 0) != (np.roll(offset, -1, axis=1)[..., 1] >= 0)
+    right = edge[:, 0] * offset[..., 1] - edge[:, 1] * offset[..., 0]
+    inside = (down & ((right > 0) == (edge[:, 1] > 0))).sum(1) % 2 == 1
+    across = np.where(inside, -across, across)
+    along = np.abs(x[:, 1]) - 0.5
+    true = np.hypot(np.maximum(across, 0), np.maximum(along, 0)) + np.minimum(np.maximum(across, along), 0)
+    near = np.abs(true) < 0.05
+    assert near.sum() > 300
+    assert np.abs(value - true)[near].max() < 0.5 * step
+    assert np.median(np.abs(value - true)[near]) < 1e-3 * step
+    assert bool(np.all((np.sign(value) == np.sign(true))[np.abs(true) > 0.5 * step]))
+    assert bool(jnp.isfinite(slope).all())
+    assert float(jnp.linalg.norm(slope, axis=1).max()) < 1.8
+    again = sdf.voxels(points, faces, cells=40)
+    assert (again, hash(again)) == (shape, hash(shape))
+    assert sdf.voxels(points, faces, cells=41) != shape
+    with pytest.raises(ValueError, match="0 faces"):
+        sdf.voxels(points, faces[:0])
+
+
+def test_a_mesh_is_its_own_distance_function(tmp_path):
+    """A model needs no function: contacts are where C's octree has them, and not with the hull."""
+    m = mujoco.MjModel.from_xml_string(channel_xml("sphere"))
+    d = mujoco.MjData(m)
+    jaxsim.save_model(jaxsim.load_model(channel_xml("sphere")), tmp_path / "channel.npz")
+    models = [
+        jaxsim.put_model(m),
+        jaxsim.load_model(channel_xml("sphere")),
+        jaxsim.load_model(tmp_path / "channel.npz"),
+    ]
+    run = jax.jit(
+        jax.vmap(
+            lambda model, q: jaxsim.fwd_position(model, jaxsim.make_data(model).replace(qpos=q)).contact,
+            (None, 0),
+        )
+    )
+    rng = np.random.default_rng(1)
+    q = np.tile([0, 0, 0, 1.0, 0, 0, 0], (40, 1))
+    q[:, :3] = np.array([0.1, 0.05, 0.02]) + rng.uniform(
+        [-0.15, -0.4, -0.05], [0.15, 0.4, 0.05], size=(40, 3)
+    )
+    found = [deepest(run(model, jnp.asarray(q))) for model in models]
+    for other in found[1:]:
+        np.testing.assert_allclose(other[0], found[0][0], atol=1e-6)
+    dist, _, normal = found[0]
+    both = 0
+    for k in range(len(q)):
+        d.qpos[:] = q[k]
+        mujoco.mj_forward(m, d)
+        least = min((c.dist for c in d.contact), default=0.0)
+        assert min(dist[k], 0.0) < least + 2e-3  # C's descents end before the deepest point
+        both += d.ncon > 0
+    assert 10 < both < 35
+    flat = (dist < 0) & (np.abs(normal[:, 2]) > 0.9)
+    assert flat.sum() > 5
+    depth = (q[:, 2] - 0.02) - 0.1 - (-0.1)
+    np.testing.assert_allclose(dist[flat], depth[flat] / 2, atol=2e-3)
+
+
+@pytest.mark.slow
+def test_derivatives_beside_a_mesh():
+    """Of the deepest point's distance, in both modes, within a cell."""
+    model = jaxsim.load_model(channel_xml("sphere"))
+    data = jaxsim.make_data(model)
+
+    def least(x, q):
+        contact = jaxsim.fwd_position(
+            model, data.replace(qpos=jaxsim.integrate_pos(model, q, x, 1.0))
+        ).contact
+        return jnp.min(jnp.where(contact.geom[:, 0] >= 0, contact.dist, 1.0))
+
+    rng = np.random.default_rng(2)
+    q = np.tile([0, 0, 0, 1.0, 0, 0, 0], (12, 1))
+    q[:, :3] = np.array([0.1, 0.05, 0.005]) + rng.uniform(-0.08, 0.08, size=(12, 3)) * [1, 1, 0.1]
+    dx, h = jnp.asarray(rng.normal(size=model.nv)), 1e-5
+    slopes = jax.jit(jax.vmap(jax.grad(least), (None, 0)))(jnp.zeros(model.nv), jnp.asarray(q))
+    pushed = jax.jit(jax.vmap(lambda q: jax.jvp(lambda x: least(x, q), (0 * dx,), (dx,))))(jnp.asarray(q))
+    ends = jax.jit(jax.vmap(jax.vmap(least, (0, None)), (None, 0)))(
+        jnp.stack([h * dx, -h * dx]), jnp.asarray(q)
+    )
+    assert bool((pushed[0] < 0).all())
+    np.testing.assert_allclose(slopes @ dx, pushed[1], atol=1e-9)
+    error = np.abs(pushed[1] - (ends[:, 0] - ends[:, 1]) / (2 * h))
+    assert np.median(error) < 1e-3
+
+
+@pytest.mark.slow
+def test_a_ball_rests_in_a_channel():
+    """On the ground of a mesh that is not convex, where its hull would hold it up at the rims."""
+    model = jaxsim.load_model(
+        channel_xml("sphere", "").replace("<asset>", '<option timestep=".004"/><asset>')
+    )
+    data = jaxsim.make_data(model)
+    data = data.replace(qpos=data.qpos.at[:3].set(jnp.array([0.05, 0.1, 0.05])))
+    final = jax.jit(lambda d: jaxsim.rollout(model, d, steps=500)[0])(data)
+    assert float(jnp.abs(final.qvel).max()) < 1e-2
+    assert abs(float(final.qpos[2])) < 5e-3
+    assert int(final.warning) == 0

@@ -1,10 +1,4 @@
-"""Signed distance functions: shapes, and what makes new ones of them; for geoms of type `sdf`.
-
-A distance is a pure function `(point (3,), size (3,)) -> m`: the point in the frame of the shape, negative inside,
-`size` the geom's own `geom_size`, so that a shape may depend on it and be differentiated by it. What a combination
-gives is a bound, not the distance itself, inside of unions and outside of intersections: its zero set is exact, and
-nowhere does it grow faster than the point moves, which is what collision asks for (Hart 1996, "Sphere tracing").
-"""
+"""Distance functions of shapes, and what makes new ones of them; see `jaxsim.sdf`."""
 
 from __future__ import annotations
 
