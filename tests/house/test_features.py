@@ -1,8 +1,11 @@
 """The page of features is what the tables say, and every type on it is named by a test."""
 
+import ast
 import importlib.util
 import re
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,6 +34,52 @@ def test_every_type_is_named_by_a_test():
         if m in computed and not words & names(m)
     ]
     assert not missing, missing
+
+
+def test_what_the_peers_lack_is_what_their_enums_lack():
+    features, folder = generator(), wheel()
+    own = {"MJX": "_src/types.py", "WARP": "third_party/mujoco_warp/_src/types.py"}
+    for peer, path in own.items():
+        theirs = enums_of(folder / path)
+        kinds = {kind for _, kind, _ in features.TABLES} | set(features.MJX_LACKS)
+        for kind in kinds:
+            lacking = {m.name for m in kind} - theirs[kind.__name__]
+            assert lacking == set(getattr(features, f"{peer}_LACKS").get(kind, "").split()), (peer, kind)
+    for kind, name in features.MJX_NAMED_ONLY.items():
+        assert set(name.split()) <= enums_of(folder / own["MJX"])[kind.__name__]
+
+
+def test_what_pairs_mjx_lacks():
+    features = generator()
+    text = (wheel() / "_src" / "collision_driver.py").read_text()
+    found = set(re.findall(r"\(GeomType\.(\w+), GeomType\.(\w+)\): ", text))
+    types = [t for t in features.enums.GeomType if t < features.enums.GeomType.SDF]
+    pairs = {(a.name, b.name) for i, a in enumerate(types) for b in types[i:] if (a, b) not in features.NEVER}
+    assert pairs - found == features.MJX_LACKS_PAIRS
+
+
+def wheel():
+    """The folder of the wheel mujoco-mjx 3.17.0, read as text."""
+    mujoco = pytest.importorskip("mujoco")
+    folder = Path(mujoco.__file__).parent / "mjx"
+    if not (folder / "_src").exists():
+        pytest.skip("mujoco-mjx is not installed")
+    return folder
+
+
+def enums_of(path):
+    """Names of the members of all classes of a file."""
+    return {
+        node.name: {
+            target.id
+            for line in node.body
+            if isinstance(line, ast.Assign)
+            for target in line.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef)
+    }
 
 
 def names(member):
