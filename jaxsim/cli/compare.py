@@ -94,12 +94,11 @@ def compare(
 def _workload(path: Path, engine: Engine, worlds: int, steps: int, seed: int) -> Workload:
     """States after `_WARM_UP` steps from the start under random controls, and the controls of the steps to come."""
     import jaxsim
+    from jaxsim.structure.controls import control_range
 
     model = jaxsim.load_model(path)
     rng = np.random.default_rng(seed)
-    low, high = np.asarray(model.actuator_ctrlrange, float).reshape(-1, 2).T
-    limited = np.asarray(model.actuator_ctrllimited, bool).reshape(-1)
-    low, high = np.where(limited, low, -1.0), np.where(limited, high, 1.0)
+    low, high = (x.astype(float) for x in control_range(model, 1.0))
     ctrl = rng.uniform(low, high, (_WARM_UP + steps, worlds, model.nu))
     home = model.key_qpos[0] if model.nkey else np.asarray(model.qpos0)
     qpos = np.tile(np.asarray(home, float), (worlds, 1))

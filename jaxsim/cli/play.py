@@ -12,8 +12,8 @@ from jaxsim.cli.train import compile_quickly, needs_train
 
 __all__ = ["play"]
 
-_FIELDS = ("qpos", "qvel", "ctrl", "ncon", "mocap_pos", "mocap_quat")
-"""Of Data, that are recorded."""
+_FIELDS = ("qvel", "ctrl", "ncon")
+"""Of Data, that are recorded beside poses."""
 _FPS = 30
 """Pictures of a video a second, about."""
 
@@ -47,6 +47,7 @@ def play(
 
     compile_quickly()
     from jaxsim.train.run import restore
+    from jaxsim.viewer.poses import POSE
 
     if worlds < 1:
         raise CommandError("--worlds must be at least 1")
@@ -54,10 +55,10 @@ def play(
         config, env, act, policy = restore(run)
     except ConfigError as error:
         raise CommandError(str(error)) from error
-    console = Console()
+    console, fields = Console(), (*POSE, *_FIELDS)
     with console.status(f"playing {config.env}"):
         key = jax.random.key(seed)
-        episodes = jax.jit(lambda p: evaluate(env, act, p, key, worlds, _FIELDS))(policy)
+        episodes = jax.jit(lambda p: evaluate(env, act, p, key, worlds, fields))(policy)
         numbers = {name: float(x) for name, x in summary(episodes).items()}
     words = (
         f"return {numbers['return']:.2f} ± {numbers['return_deviation']:.2f}, {numbers['length']:.0f} steps"
@@ -67,7 +68,7 @@ def play(
         if name.startswith("part_"):
             console.print(f"  {name.removeprefix('part_')}: {x:.2f}", highlight=False)
     file = out or run / "play.npz"
-    got: dict[str, Any] = {name: np.asarray(episodes[name]) for name in (*_FIELDS, "reward", "going")}
+    got: dict[str, Any] = {name: np.asarray(episodes[name]) for name in (*fields, "reward", "going")}
     time = env.dt * np.arange(1, got["reward"].shape[1] + 1)
     np.savez_compressed(file, time=time, **got)
     console.print(f"trajectories: {file}", highlight=False)
@@ -85,13 +86,14 @@ def play(
 def _film(file: Path, env: Any, episodes: dict[str, Any]) -> None:
     """The first world, while its episode lasts, as fast as it was."""
     from jaxsim.viewer import render, write
+    from jaxsim.viewer.poses import POSE
     from jaxsim.viewer.video import check_file
 
     try:
         check_file(file)
         lasting = episodes["going"][0] > 0
         every = max(round(1 / (_FPS * env.dt)), 1)
-        moments = {name: episodes[name][0][lasting][::every] for name in ("qpos", "mocap_pos", "mocap_quat")}
+        moments = {name: episodes[name][0][lasting][::every] for name in POSE}
         pictures = render(env.model, moments, camera=0 if env.model.ncam else None, size=(480, 360))
         write(file, pictures, fps=1 / (every * env.dt))
     except (ModuleNotFoundError, OSError, ValueError) as error:

@@ -10,7 +10,7 @@ import tyro
 from jaxsim.cli.models import CommandError, find, load
 from jaxsim.cli.rollout import starting_keyframe
 
-__all__ = ["render"]
+__all__ = ["recorded", "render"]
 
 _PARTS = ("contacts", "forces", "frames", "inertia", "cameras", "lights")
 
@@ -88,7 +88,7 @@ def render(
                 state = _simulate(compiled, keyframe, length, each)
                 fps = 1 / (each * float(compiled.opt.timestep)) if each else fps
             else:
-                state = _recorded(trajectory, world, fps, still)
+                state = _filmed(trajectory, world, fps, still)
         with console.status(f"drawing {model}"):
             pictures = draw(compiled, state, camera=chosen, size=size, show=shown)
             write(out, pictures, fps=fps)
@@ -143,8 +143,12 @@ def _simulate(model: Any, keyframe: str | None, steps: int, each: int) -> Any:
     return final.replace(**states)
 
 
-def _recorded(file: Path, world: int, fps: float, still: bool) -> dict[str, Any]:
-    """The moments of a recorded trajectory that a video shows."""
+def recorded(file: Path) -> dict[str, Any]:
+    """Poses, and their times if they are there, of a recorded trajectory.
+
+    Raises:
+        CommandError: There is no such file, or it has no poses.
+    """
     import numpy as np
 
     from jaxsim.viewer.poses import POSE
@@ -154,8 +158,15 @@ def _recorded(file: Path, world: int, fps: float, still: bool) -> dict[str, Any]
     with np.load(file) as saved:
         if "qpos" not in saved:
             raise CommandError(f"{str(file)!r} has no qpos; it has {', '.join(saved) or 'nothing'}")
-        fields = {name: saved[name] for name in POSE if name in saved}
-        time = saved.get("time")
+        return {name: saved[name] for name in (*POSE, "time") if name in saved}
+
+
+def _filmed(file: Path, world: int, fps: float, still: bool) -> dict[str, Any]:
+    """The moments of a recorded trajectory that a video shows."""
+    import numpy as np
+
+    fields = recorded(file)
+    time = fields.pop("time", None)
     if fields["qpos"].ndim == 3:
         if not 0 <= world < len(fields["qpos"]):
             raise CommandError(f"--world {world}: the file has {len(fields['qpos'])} worlds")

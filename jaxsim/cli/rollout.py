@@ -157,14 +157,14 @@ def simulate(model: Any, worlds: int, steps: int, seed: int, fields: tuple[str, 
     import numpy as np
 
     import jaxsim
+    from jaxsim.structure.controls import control_range
 
     rng = np.random.default_rng(seed)
     data = jaxsim.make_data(model)
     real = data.qpos.dtype
     qpos, ctrl = starting_pose(model)
-    low, high = np.asarray(model.actuator_ctrlrange).reshape(-1, 2).T
-    limited = np.asarray(model.actuator_ctrllimited, bool).reshape(-1)
-    width = np.where(limited, 0.08 * (high - low), 0.1)
+    low, high = control_range(model, 0.625)
+    width = 0.08 * (high - low)
     shape = (worlds, 2, model.nu)
     omega = jnp.asarray(2 * np.pi * rng.uniform(0.3, 1.5, shape), real)
     phase = jnp.asarray(rng.uniform(0, 2 * np.pi, shape), real)

@@ -113,6 +113,7 @@ def measure(model: Any, worlds: int, steps: int, seed: int) -> Sizes:
     from jaxsim.cli.rollout import starting_pose
     from jaxsim.collision.broad import count_in_reach
     from jaxsim.results import BAD_STATE, WarningBit
+    from jaxsim.structure.controls import control_range
     from jaxsim.structure.slots import slot_layout
     from jaxsim.worlds import lift
 
@@ -120,9 +121,7 @@ def measure(model: Any, worlds: int, steps: int, seed: int) -> Sizes:
     near = lift(lambda model, data: jnp.stack([count_in_reach(model, data, kind) for kind in kinds]))
     data = jaxsim.make_data(model)
     qpos, _ = starting_pose(model)
-    low, high = np.asarray(model.actuator_ctrlrange).reshape(-1, 2).T
-    limited = np.asarray(model.actuator_ctrllimited, bool).reshape(-1)
-    low, high = jnp.asarray(np.where(limited, low, -1.0)), jnp.asarray(np.where(limited, high, 1.0))
+    low, high = map(jnp.asarray, control_range(model, 1.0))
 
     def one(key: Any) -> tuple[Any, Any, Any]:
         poses, controls = jax.random.split(key)

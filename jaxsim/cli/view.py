@@ -9,6 +9,7 @@ from pathlib import Path
 import tyro
 
 from jaxsim.cli.models import CommandError, load
+from jaxsim.cli.render import recorded
 
 __all__ = ["view"]
 
@@ -52,13 +53,13 @@ def view(
     try:
         needs("viser", "the viewer needs")
         check_address(serve_host, token)
-        recorded = None if trajectory is None else _recorded(trajectory)
+        path = None if trajectory is None else recorded(trajectory)
         compiled = load(model)
         key = int(keyframe) if keyframe is not None and keyframe.isdigit() else keyframe
         console = Console()
         with console.status(f"compiling {model}"):
             viewer = start(
-                compiled, worlds=worlds, keyframe=key, trajectory=recorded, play=play, host=host, port=port
+                compiled, worlds=worlds, keyframe=key, trajectory=path, play=play, host=host, port=port
             )
             server = (
                 None if serve is None else Server(viewer.session, host=serve_host, port=serve, token=token)
@@ -73,12 +74,3 @@ def view(
     viewer.wait()
     if server is not None:
         server.stop()
-
-
-def _recorded(file: Path) -> dict[str, object]:
-    import numpy as np
-
-    if not file.is_file():
-        raise CommandError(f"no file {str(file)!r}")
-    with np.load(file) as saved:
-        return {name: saved[name] for name in ("qpos", "time") if name in saved}

@@ -23,6 +23,7 @@ from jaxsim.interop.mujoco import make_data
 from jaxsim.model import Model
 from jaxsim.pipeline.forward import forward, step
 from jaxsim.results import BAD_STATE
+from jaxsim.structure.controls import control_range
 
 __all__ = ["Env", "State"]
 
@@ -77,10 +78,9 @@ class Env(abc.ABC):
         if self._substeps < 1 or not np.isclose(self._substeps * timestep, config.ctrl_dt, rtol=1e-4):
             raise ValueError(f"ctrl_dt {config.ctrl_dt} is not a multiple of the timestep {timestep:g}")
         self._data = make_data(model)
-        limited = np.asarray(model.actuator_ctrllimited, bool).reshape(-1)
-        low, high = np.asarray(model.actuator_ctrlrange).reshape(-1, 2).T
-        self._low, self._high = np.where(limited, low, -np.inf), np.where(limited, high, np.inf)
-        self._half = np.where(limited, (high - low) / 2, 1.0) * config.action_scale
+        self._low, self._high = control_range(model)
+        low, high = control_range(model, 1.0)
+        self._half = (high - low) / 2 * config.action_scale
         self.home = np.asarray(model.key_ctrl)[0] if model.nkey else np.clip(0.0, self._low, self._high)
 
     # --- what a task says

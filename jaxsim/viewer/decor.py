@@ -15,7 +15,7 @@ from jaxsim.viewer.poses import Frame
 from jaxsim.viewer.scene import GROUPS, Look, Part, Scene, colour
 from jaxsim.viewer.shapes import Mesh, arrow, box, capsule, cylinder
 
-__all__ = ["Item", "Show", "inertia_boxes", "items", "spin_to"]
+__all__ = ["Item", "Show", "force_arrows", "inertia_boxes", "items", "spin_to"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,16 +131,24 @@ def _contacts(model: Model, frame: Frame, scale: float, show: Show) -> Iterator[
     """Discs at contact points, and arrows whose length is the force in parts of the model's weight."""
     if frame.contacts is None:
         return
-    weight = max(float(model.body_subtreemass[0]) * float(np.linalg.norm(model.opt.gravity)), 1e-9)
+    arrows = force_arrows(model, frame.contacts.force)
     disc, point = cylinder(0.25 * scale, 0.02 * scale), Look(np.array([0.9, 0.6, 0.2, 1.0]))
     pushed = Look(np.array([1.0, 0.4, 0.3, 1.0]), emission=0.3)
-    for pos, axes, force in zip(frame.contacts.pos, frame.contacts.frame, frame.contacts.force, strict=True):
+    for pos, axes, along in zip(frame.contacts.pos, frame.contacts.frame, arrows, strict=True):
         if show.contacts:
             yield Item(disc, point, pos, spin_to(axes[0]), shadow=False)
-        size = float(np.linalg.norm(force))
-        if show.forces and size > 1e-6 * weight:
-            length = scale * min(12.0 * size / weight, 40.0)
-            yield Item(arrow(length, 0.08 * scale), pushed, pos, spin_to(force), shadow=False)
+        length = float(np.linalg.norm(along))
+        if show.forces and length > 1e-5 * scale:
+            yield Item(arrow(length, 0.08 * scale), pushed, pos, spin_to(along), shadow=False)
+
+
+def force_arrows(model: Model, force: np.ndarray) -> np.ndarray:
+    """Arrows `(n, 3)`, m, of forces `(n, 3)`, N: 12 mean sizes for the model's weight, at most 40."""
+    scale = float(model.stat.meansize)
+    weight = max(float(model.body_subtreemass[0]) * float(np.linalg.norm(model.opt.gravity)), 1e-9)
+    arrows = 12 * scale / weight * force
+    length = np.linalg.norm(arrows, axis=-1, keepdims=True)
+    return arrows * np.minimum(1, 40 * scale / np.maximum(length, 1e-9))
 
 
 @functools.lru_cache(maxsize=8)

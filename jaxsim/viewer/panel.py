@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import deque
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from jaxsim.enums import JointType, ObjType
 from jaxsim.results import explain
+from jaxsim.structure.controls import control_range
+from jaxsim.viewer.scene import GROUPS
 from jaxsim.viewer.session import Session
 from jaxsim.viewer.stage import Stage, camera_wxyz
 
@@ -218,28 +221,30 @@ class Panel:
     def _show(self) -> None:
         gui, over = self._server.gui, self._stage.overlays
         for name in ("contacts", "forces", "frames", "inertia", "tendons", "cameras", "sites"):
-            self._box(gui.add_checkbox(name, getattr(over, name)), name)
+            self._box(gui.add_checkbox(name, bool(getattr(over, name))), name)
         for group in sorted({p.group for p in self._stage.scene.parts if p.kind == ObjType.GEOM}):
             self._group_box(gui.add_checkbox(f"geoms of group {group}", group in over.geoms), group)
 
     def _box(self, box: Any, name: str) -> None:
         @box.on_update
         def _(_: Any) -> None:
-            setattr(self._stage.overlays, name, bool(box.value))
+            value = (GROUPS if box.value else ()) if name in ("tendons", "sites") else bool(box.value)
+            self._stage.overlays = dataclasses.replace(self._stage.overlays, **{name: value})
             if name in ("contacts", "forces") and not self._session.playing:
                 self._session.refresh()
 
     def _group_box(self, box: Any, group: int) -> None:
         @box.on_update
         def _(_: Any) -> None:
-            groups = self._stage.overlays.geoms
-            self._stage.overlays.geoms = groups | {group} if box.value else groups - {group}
+            over = self._stage.overlays
+            groups = {*over.geoms, group} if box.value else {*over.geoms} - {group}
+            self._stage.overlays = dataclasses.replace(over, geoms=groups)
 
     def _add_controls(self) -> None:
         gui, session, model = self._server.gui, self._session, self._session.model
         for k in range(min(model.nu, _MOST)):
-            low, high = (float(x) for x in np.asarray(model.actuator_ctrlrange)[k])
-            if not model.actuator_ctrllimited[k] or high <= low:
+            low, high = (float(x[k]) for x in control_range(model, 1.0))
+            if high <= low:
                 low, high = -1.0, 1.0
             owner = int(np.searchsorted(np.asarray(model.actuator_ctrladr), k, side="right")) - 1
             name = model.name(ObjType.ACTUATOR, owner) or f"actuator {owner}"

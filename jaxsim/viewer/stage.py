@@ -14,38 +14,13 @@ from jaxsim.enums import ObjType
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import initial_state
 from jaxsim.viewer.cameras import FreeCamera, reach
-from jaxsim.viewer.decor import inertia_boxes
+from jaxsim.viewer.decor import Show, force_arrows, inertia_boxes
 from jaxsim.viewer.gltf import glb
 from jaxsim.viewer.poses import POSE, Frame, contacts_of, frame_of, place
-from jaxsim.viewer.scene import GROUPS, Part, Scene, make_scene
+from jaxsim.viewer.scene import Part, Scene, make_scene
 from jaxsim.viewer.shapes import box
 
-__all__ = ["Overlays", "Stage"]
-
-
-@dataclasses.dataclass
-class Overlays:
-    """What is drawn beside the bodies.
-
-    Attributes:
-        geoms: Groups of geoms.
-        sites: Whether sites are drawn.
-        tendons: Whether tendons are.
-        contacts: Points of contact.
-        forces: Arrows of contact forces.
-        frames: Axes of bodies.
-        inertia: Boxes with the bodies' mass and inertia.
-        cameras: The model's cameras.
-    """
-
-    geoms: set[int] = dataclasses.field(default_factory=lambda: set(GROUPS))
-    sites: bool = False
-    tendons: bool = True
-    contacts: bool = False
-    forces: bool = False
-    frames: bool = False
-    inertia: bool = False
-    cameras: bool = False
+__all__ = ["Stage"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -64,7 +39,7 @@ class Stage:
 
     Attributes:
         offsets: Where the worlds stand, m, `(worlds, 3)`.
-        overlays: What is drawn beside the bodies.
+        overlays: What is drawn; of lights nothing is, and tendons of all groups are if those of any are.
     """
 
     def __init__(self, api: Any, model: Model, worlds: int) -> None:
@@ -76,7 +51,7 @@ class Stage:
             worlds: How many worlds stand side by side.
         """
         self._api, self._model = api, model
-        self.overlays = Overlays()
+        self.overlays = Show(sites=())
         self.scene: Scene = make_scene(model)
         start = initial_state(model)
         rest = {k: np.repeat(np.asarray(start[k])[..., None], worlds, -1) for k in POSE}
@@ -111,13 +86,13 @@ class Stage:
         pos, wxyz = self._side_by_side(placed["xpos"], placed["xmat"])
         over = self.overlays
         for node in self._nodes:
-            visible = node.group in over.geoms if node.kind == ObjType.GEOM else over.sites
+            visible = node.group in (over.geoms if node.kind == ObjType.GEOM else over.sites)
             if node.handle.visible != visible:
                 node.handle.visible = visible
             if visible and node.body and not node.shared:
                 node.handle.batched_positions = np.ascontiguousarray(pos[node.body].T, np.float32)
                 node.handle.batched_wxyzs = np.ascontiguousarray(wxyz[node.body], np.float32)
-        many = over.tendons or over.cameras
+        many = bool(over.tendons) and self._model.ntendon > 0
         found = [frame_of(self._model, placed, paths, k) for k in range(count if many else 1)]
         self._lay_over(data, found, placed, pos, wxyz)
         return found
@@ -175,14 +150,13 @@ class Stage:
         self._segments("tendons", ropes, (200, 60, 50), 3.0)
         points, arrows = [], []
         if over.contacts or over.forces:
-            weight = max(float(self._model.body_subtreemass[0]) * 9.81, 1e-9)
             for contacts, offset in zip(
                 contacts_of(self._model, data, len(self.offsets)), self.offsets, strict=True
             ):
                 if contacts is not None:
                     points.append(contacts.pos + offset)
-                    reach_ = 12 * self._scale / weight * contacts.force
-                    arrows.append(np.stack([contacts.pos + offset, contacts.pos + offset + reach_], 1))
+                    foot = contacts.pos + offset
+                    arrows.append(np.stack([foot, foot + force_arrows(self._model, contacts.force)], 1))
         height = np.array([0.0, 0.0, 0.12 * self._scale])
         dots = [np.stack([p - height, p + height], 1) for p in points]
         self._segments("contacts", dots if over.contacts else [], (240, 150, 40), 10.0)

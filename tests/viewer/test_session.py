@@ -1,5 +1,7 @@
 """The simulation behind the viewer: time, pulling, recordings; and what the browser is sent."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -131,8 +133,8 @@ def test_the_stage_moves_bodies_of_all_worlds_side_by_side(session):
     assert np.linalg.norm(gap) > 0.5
     session.reset("high")
     session.refresh()
-    for name in ("contacts", "forces", "frames", "inertia"):
-        setattr(stage.overlays, name, True)
+    over = dict.fromkeys(("contacts", "forces", "frames", "inertia"), True)
+    stage.overlays = dataclasses.replace(stage.overlays, **over)
     (frame, *_) = stage.show(session.data)
     ball = next(h for path, h in canvas.added.items() if path.startswith("/bodies/1/"))
     np.testing.assert_allclose(ball.batched_positions, [frame.xpos[1], frame.xpos[1] + gap], atol=1e-5)
@@ -141,6 +143,6 @@ def test_the_stage_moves_bodies_of_all_worlds_side_by_side(session):
     assert [path for path in canvas.added if "floor" in path] == ["/bodies/0/geom/0/floor"]
     assert canvas.added["/overlays/frames"].batched_positions.shape == (6, 3)
     assert canvas.added["/overlays/inertia"].batched_positions.shape == (6, 3)
-    stage.overlays.geoms = {3}
+    stage.overlays = dataclasses.replace(stage.overlays, geoms={3})
     stage.show(session.data)
     assert not ball.visible
