@@ -144,7 +144,13 @@ def pair_in_peers(a: enums.GeomType, b: enums.GeomType) -> str:
 def page() -> str:
     """The whole page."""
     parts = [HEAD, *(f"## {title}\n\n{kinds(members, computed)}\n" for title, members, computed in TABLES)]
-    return "\n".join([*parts, f"## Flags\n\n{flags()}\n", f"## Pairs of geoms\n\n{pairs()}\n"])
+    return "\n".join(
+        [
+            *parts,
+            f"## Flags\n\n{flags()}\n",
+            f"## Pairs of geoms\n\nHow exact they are: [Contacts](contacts.md).\n\n{pairs()}\n",
+        ]
+    )
 
 
 if __name__ == "__main__":

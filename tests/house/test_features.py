@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def generator():
-    spec = importlib.util.spec_from_file_location("features", ROOT / "docs" / "hooks" / "features.py")
+def generator(name="features"):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "hooks" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -21,6 +22,21 @@ def test_the_page_is_up_to_date():
     assert (ROOT / "docs" / "features.md").read_text() == generator().page(), (
         "PYTHONPATH=. python docs/hooks/features.py"
     )
+
+
+def test_every_pair_is_compared_and_every_difference_has_a_reason():
+    from jaxsim.collision import COLLIDERS
+    from jaxsim.enums import GeomType
+
+    contacts = generator("contacts")
+    assert (ROOT / "docs" / "contacts.md").read_text() == contacts.page(), (
+        "PYTHONPATH=. python docs/hooks/contacts.py"
+    )
+    table = json.loads(contacts.RESULT.read_text())["pairs"]
+    pairs = {"-".join(GeomType(t).name.lower() for t in p) for p in COLLIDERS if GeomType.SDF not in p}
+    assert set(table) == pairs
+    for name, found in table.items():
+        assert contacts.differs(found) == (name in contacts.WHY), name
 
 
 def test_every_type_is_named_by_a_test():
