@@ -20,11 +20,12 @@ class Hulls(NamedTuple):
 
     Attributes:
       corners: vertices of each mesh's hull (nmesh, k), filled up with the first; none: those of mesh 0.
-      polygon: vertices of each polygon (npoly, n), counter-clockwise, filled up with the first.
+      polygon: vertices of each polygon (npoly, n >= 4), counter-clockwise, filled up with the first: the model's last,
+        through which the C engine lays the plane of a polygon that is not quite flat.
       entries: for each vertex the entries below that are its own (nmeshvert, d), filled up with the first.
       at: polygon of each entry: a vertex and a polygon that it is a corner of (nentry,).
       others: up to three more corners of that polygon (nentry, 3), see `mesh_polyothers`; filled up with the vertex.
-      after: the corner of that polygon that comes next (nentry,): each edge from a vertex is in one of its entries.
+      before: the corner of that polygon that comes before (nentry,): each edge from a vertex is in one of its entries.
     """
 
     corners: np.ndarray
@@ -32,7 +33,7 @@ class Hulls(NamedTuple):
     entries: np.ndarray
     at: np.ndarray
     others: np.ndarray
-    after: np.ndarray
+    before: np.ndarray
 
 
 @functools.lru_cache(maxsize=64)
@@ -45,7 +46,7 @@ def hulls(static: Static) -> Hulls:
     polygons = [
         vertex[owner[p]] + static.mesh_polyvert[starts[p] : starts[p] + sizes[p]] for p in range(len(owner))
     ]
-    turned = [np.roll(p, -1) for p in polygons]
+    turned = [np.roll(p, 1) for p in polygons]
     # entries go by vertex, then by polygon; corners of polygons by polygon
     order = np.argsort(np.concatenate([*polygons, np.zeros(0, int)]), kind="stable")
     mesh = np.repeat(np.arange(static.nmesh), static.mesh_vertnum)
@@ -54,11 +55,11 @@ def hulls(static: Static) -> Hulls:
     others = static.mesh_polyothers + np.repeat(vertex[mesh], static.mesh_polymapnum)[:, None]
     return Hulls(
         corners=_filled(corners, 1),
-        polygon=_filled([_thinned(p) for p in polygons], 3),
+        polygon=_filled([np.roll(_thinned(p), 1) for p in polygons], 4),
         entries=_filled(mine, 1),
         at=index_array(at),
         others=index_array(others),
-        after=index_array(np.concatenate([*turned, np.zeros(0, int)])[order]),
+        before=index_array(np.concatenate([*turned, np.zeros(0, int)])[order]),
     )
 
 

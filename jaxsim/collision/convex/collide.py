@@ -13,7 +13,7 @@ from jax import Array, lax
 from jaxsim.collision.convex.difference import Pair, pairs_of
 from jaxsim.collision.convex.features import find_features
 from jaxsim.collision.convex.gjk import Nearest, nearest
-from jaxsim.collision.convex.outline import outline
+from jaxsim.collision.convex.meeting import meeting
 from jaxsim.collision.convex.patch import contact_patch
 from jaxsim.collision.convex.solid import solid_of
 from jaxsim.collision.convex.witness import Core, shortest
@@ -123,12 +123,11 @@ def _touching(
 
     one, other = shape1.each(taken), shape2.each(taken)
     reach, single, radius = taken((reach, single, core1.solid.ball))
-    code1, code2 = taken((features.code1[0], features.code2[0]))
+    codes = (features.code1[:, rows], features.code2[:, rows])
     flats = [portions[k] for k in flat]
-    first = outline(_types(flats, 0), one, single.normal, code1)
-    second = outline(_types(flats, 1), other, -single.normal, code2)
-    second, most = second.moved(other.pos - one.pos), max(p.points for p in flats)
-    patch = contact_patch(first, second, single.normal, radius, reach, most)
+    met = meeting((_types(flats, 0), _types(flats, 1)), (one, other), single.normal, codes)
+    met, most = met._replace(second=met.second.moved(other.pos - one.pos)), max(p.points for p in flats)
+    patch = contact_patch(met, single.normal, radius, reach, most)
     patch, start = _instead(single, patch, one.pos), 0
     for k, portion in zip(flat, flats, strict=True):
         own = _rows(patch, start, start + portion.size)

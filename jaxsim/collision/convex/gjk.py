@@ -44,6 +44,9 @@ class Nearest(NamedTuple):
     meet: Array
 
 
+_ANGLE = 1e-6
+"""Error of the shortest vector's direction, rad, from rounding, below which cores that are nearer than the tolerance
+count as apart; and the share of the distance that is left to find, where that is less than the tolerance."""
 _RESTS, _MOVES, _MEETS, _FAR = range(4)
 """What becomes of a pair: its nearest point stays, moves, the cores meet, they are out of reach."""
 
@@ -52,6 +55,7 @@ class _State(NamedTuple):
     found: Nearest
     running: Array
     rounds: Array
+    touch: Array
 
 
 def nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
@@ -60,8 +64,8 @@ def nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
     Args:
       pairs: the cores, kind by kind; below npair are all of them.
       reach: distance of the cores above which nothing is asked, m, (npair, W).
-      search: which are asked at all (npair, W); most rounds; the tolerance is the distance below which cores touch,
-        and the error of smooth distances.
+      search: which are asked at all (npair, W); most rounds; the tolerance is the distance below which cores touch
+        where rounding leaves no better one (float32), and the error of smooth distances.
     """
     offset = Vec(*(c + jnp.zeros_like(reach) for c in Vec.concat([p.offset for p in pairs])))
     first = farthest(pairs, offset)
@@ -70,7 +74,9 @@ def nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
     weights = jnp.stack([zero + 1, zero, zero, zero])
     point = first.point
     found = Nearest(stack_vertices([first] * 4), weights, point, point.dot(point), none, none)
-    state = _State(found, search.active, jnp.zeros((), jnp.int32))
+    rounding = jnp.finfo(zero.dtype).eps * jnp.sqrt(found.square)
+    touch = jnp.minimum(search.tolerance, rounding / _ANGLE)
+    state = _State(found, search.active, jnp.zeros((), jnp.int32), touch)
 
     return lax.while_loop(
         lambda s: jnp.any(s.running), lambda s: _round(pairs, reach, search, s), state
@@ -86,7 +92,7 @@ def _round(pairs: Sequence[Pair], reach: Array, search: Search, state: _State) -
     verdict = settled(_verdict(state, new.point, closest, reach, search))
     found = _moved(old, corners, closest, verdict)
     count = state.rounds + 1
-    return _State(found, (verdict == _MOVES) & (count < search.iterations), count)
+    return _State(found, (verdict == _MOVES) & (count < search.iterations), count, state.touch)
 
 
 @stage
@@ -95,13 +101,15 @@ def _verdict(state: _State, w: Vec, closest: Closest, reach: Array, search: Sear
     x, square = state.found.point, state.found.square
     eps = jnp.finfo(square.dtype).eps
     along = x.dot(w)
-    error = search.tolerance * search.tolerance
+    error = jnp.minimum(0.5 * search.tolerance * search.tolerance, _ANGLE * square)
     # the gap between the bounds, |x| (|x| - distance); below rounding it cannot shrink
-    close = square - along <= jnp.maximum(0.5 * error, 8 * eps * square)
+    close = square - along <= jnp.maximum(error, 8 * eps * square)
     far = (along > 0) & (along * along > reach * reach * square)
     stalled = closest.square >= square * (1 - 4 * eps)
     rest = jnp.where(closest.inside, _MEETS, jnp.where(stalled, _RESTS, _MOVES))
-    verdict = jnp.where(square <= error, _MEETS, jnp.where(far, _FAR, jnp.where(close, _RESTS, rest)))
+    verdict = jnp.where(
+        square <= state.touch * state.touch, _MEETS, jnp.where(far, _FAR, jnp.where(close, _RESTS, rest))
+    )
     return jnp.where(state.running, verdict, _RESTS)
 
 

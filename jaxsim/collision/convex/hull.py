@@ -7,6 +7,7 @@ corner for one of 26 directions, all pairs and worlds in one loop; meshes of dif
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -78,8 +79,7 @@ class Corners(NamedTuple):
 def hulls_of(model: Model) -> Tables:
     """The tables of a model, once a step."""
     tables = hulls(model.static)
-    first, second, third = (take(model.mesh_vert, tables.polygon[:, k]) for k in range(3))
-    normal = cross(second - first, third - first)
+    normal = _area_vectors(model.mesh_vert, tables.polygon)
     corners = tables.corners
     if corners.shape[1] <= _WHOLE:
         return Tables(tables, model.mesh_vert, normal, None, None)
@@ -90,6 +90,21 @@ def hulls_of(model: Model) -> Tables:
     rows = jnp.repeat(jnp.asarray(corners), len(_DIRECTIONS), axis=0)
     starts = jnp.take_along_axis(rows, best, axis=1)
     return Tables(tables, model.mesh_vert, normal, ladder(model.static), starts)
+
+
+def _area_vectors(vert: Array, polygon: np.ndarray) -> Array:
+    """Twice the area along the normal of polygons (npoly, n): of those that are not quite flat it is their mean.
+
+    What fills up a triangle or a quadrilateral, its first corner, adds nothing.
+    """
+    first, second, third, fourth = (take(vert, polygon[:, k]) for k in range(4))
+    vectors = cross(third - first, fourth - second)
+    many = np.flatnonzero(np.any(polygon[:, 4:] != polygon[:, :1], axis=1))
+    if not len(many):
+        return vectors
+    sides = [take(vert, polygon[many, k]) - take(vert, polygon[many, 0]) for k in range(1, polygon.shape[1])]
+    whole = sum((cross(a, b) for a, b in itertools.pairwise(sides)), start=jnp.zeros_like(sides[0]))
+    return vectors.at[many].set(whole)
 
 
 def searchable(hull: Hull | Corners) -> Hull | Corners:

@@ -13,16 +13,14 @@ import numpy as np
 from jax import Array
 
 from jaxsim.collision.convex.hull import Tables
-from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import KINDS
-from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Frame, Vec, fallback_unit, unit
 from jaxsim.enums import GeomType
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import stage
 
-__all__ = ["Outline", "outline"]
+__all__ = ["Outline", "either", "mesh_outline", "shape_outline"]
 
 _CAP = 16
 """Corners of the polygon in a cylinder's cap."""
@@ -50,34 +48,52 @@ class Outline(NamedTuple):
         return self._replace(edge=self.edge + by, face=self.face + by)
 
 
-def outline(types: Sequence[int], shape: Shape, direction: Vec, corner: Array) -> Outline:
-    """The faces and edges of geoms that turn to a direction.
+def shape_outline(types: Sequence[int], shape: Shape, direction: Vec) -> Outline | None:
+    """The faces and edges of geoms that turn to a direction; of meshes see `mesh_outline`.
 
     Args:
       types: types that the geoms may have; those without edges get 0 for all.
       shape: the geoms.
       direction: unit vectors in the world frame; the edge of a mantle depends on it continuously.
-      corner: of a mesh a row of `mesh_vert` that is farthest in the direction.
+
+    Returns:
+      None if there are meshes only.
     """
     local = shape.axes.to_local(direction)
-    edged = [kind for kind in types if KINDS[GeomType(kind)].edges]
+    edged = [kind for kind in types if kind in _FORMS]
     found: Outline | None = None
-    if len(edged) < len(types):
+    if any(not KINDS[GeomType(kind)].edges for kind in types):
         zero = local * 0.0
         found = Outline(zero.lifted(), zero.lifted(), zero)
     for kind in edged:
-        if kind == GeomType.MESH:
-            corner = jnp.where(shape.kind == kind, corner, 0)
-            own = _of_mesh(shape, corner, *settled(_choose(shape, local.stop(), corner)))
-        else:
-            own = _FORMS[GeomType(kind)](shape, local)
-        found = own if found is None else _either(shape.kind == kind, own, found)
-    assert found is not None
+        own = _FORMS[GeomType(kind)](shape, local)
+        found = own if found is None else either(shape.kind == kind, own, found)
     return found
 
 
 @stage
-def _either(mine: Array, own: Outline, other: Outline) -> Outline:
+def mesh_outline(shape: Shape, corner: Array, polygon: Array, end: Array) -> Outline:
+    """A face and an edge of meshes.
+
+    Args:
+      shape: the geoms.
+      corner: one end of the edge, rows of `mesh_vert` (npair, W).
+      polygon: the face, a row of the hulls' polygons.
+      end: the other end.
+    """
+    tables: Tables = shape.assets
+    rows = rows_by_world(jnp.asarray(tables.hulls.polygon)[..., None], polygon)
+    # in the mesh's order: at which end of an edge a search stops may be a matter of rounding
+    ends = jnp.stack([jnp.minimum(corner, end), jnp.maximum(corner, end)], axis=1)
+    axes = shape.axes.lifted()
+    edge, face = (axes.to_world(Vec.split(rows_by_world(tables.vert, r))) for r in (ends, rows))
+    normal = Vec.split(rows_by_world(tables.normal, polygon))
+    normal = normal * (1.0 / jnp.sqrt(normal.dot(normal)))
+    return Outline(edge, face, shape.axes.to_world(normal))
+
+
+@stage
+def either(mine: Array, own: Outline, other: Outline) -> Outline:
     """One or the other, filled up to one number of corners."""
     sides = max(o.face.x.shape[1] for o in (own, other))
 
@@ -134,35 +150,6 @@ _FORMS: dict[GeomType, Callable[[Shape, Vec], Outline]] = {
     GeomType.CAPSULE: _of_capsule,
     GeomType.CYLINDER: _of_cylinder,
 }
-
-
-@stage
-def _choose(shape: Shape, local: Vec, corner: Array) -> tuple[Array, Array]:
-    """The polygon of meshes that is flattest at a corner, and the other end of the edge there that is most across."""
-    tables: Tables = shape.assets
-    hulls = tables.hulls
-    owns = rows_by_world(jnp.asarray(hulls.entries)[..., None], corner)
-    polygons = jnp.asarray(hulls.at).at[owns].get(mode="promise_in_bounds")
-    facing = rows_by_world(tables.normal, polygons)
-    cosine = along(local, facing) / jnp.sqrt(jnp.sum(facing * facing, axis=2))
-
-    after = jnp.asarray(hulls.after).at[owns].get(mode="promise_in_bounds")
-    edges = rows_by_world(tables.vert, after) - rows_by_world(tables.vert, corner)[:, None]
-    sine = jnp.square(along(local, edges)) / jnp.sum(edges * edges, axis=2)
-    return entry_at(polygons, first_largest(cosine)), entry_at(after, first_largest(-sine))
-
-
-@stage
-def _of_mesh(shape: Shape, corner: Array, polygon: Array, other: Array) -> Outline:
-    tables: Tables = shape.assets
-    rows = rows_by_world(jnp.asarray(tables.hulls.polygon)[..., None], polygon)
-    # in the mesh's order: at which end of an edge a search stops may be a matter of rounding
-    ends = jnp.stack([jnp.minimum(corner, other), jnp.maximum(corner, other)], axis=1)
-    axes = shape.axes.lifted()
-    edge, face = (axes.to_world(Vec.split(rows_by_world(tables.vert, r))) for r in (ends, rows))
-    normal = Vec.split(rows_by_world(tables.normal, polygon))
-    normal = normal * (1.0 / jnp.sqrt(normal.dot(normal)))
-    return Outline(edge, face, shape.axes.to_world(normal))
 
 
 def _largest_axis(v: Vec) -> Array:

@@ -1,20 +1,21 @@
 """Where two geoms lie on each other: up to four points of the common part of two faces, or of a face and an edge.
 
 Both polygons are seen along the normal of a face, and run through in one sense. A corner of their common part is where
-an edge of one enters the other, or begins inside it; of more than four corners those stay that span a large area.
+an edge of one enters the other, or begins inside it; of more than four corners those stay that span the largest area.
 Depths are measured along the face's normal, each at its own point, so that a geom that is slightly tilted is pushed
-back. The rules are the C engine's, but for which four of more corners stay. Clipping an edge by half planes: M. Cyrus
+back. The rules are the C engine's. Clipping an edge by half planes: M. Cyrus
 and J. Beck, "Generalized two- and three-dimensional clipping" (1978).
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxsim.collision.convex.meeting import Meeting
 from jaxsim.collision.convex.outline import Outline
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.largest import entry_at, first_largest
@@ -26,16 +27,18 @@ __all__ = ["contact_patch"]
 
 _ROUNDING = 64
 """Rounding errors of a polygon's size up to which a point counts as inside."""
-_FACING = 0.996
-"""Cosine of the angle between normals above which faces lie on each other."""
-_LEVEL = 0.0888
-"""Sine of the angle between an edge and a face below which it lies on it."""
 _LEAN = 0.01
 """Part of an area that is given up so that rounding errors do not choose between corners."""
 _SLIM = 0.01
 """Part of the square of a diagonal below which a quadrilateral's area does not count."""
 _SMALL = 1e-5
 """A corner that adds less than this part of the square of the longest diagonal is not counted."""
+
+
+_ROUNDS = 2
+"""How often four corners are exchanged for better ones: nearly always enough for the largest area."""
+_STAY = 1e-6
+"""Part of an area, or of the square of a diagonal, that is not worth an exchange."""
 
 
 class _Corners(NamedTuple):
@@ -52,20 +55,17 @@ class _Corners(NamedTuple):
     valid: Array
 
 
-def contact_patch(
-    first: Outline, second: Outline, direction: Vec, radius: Array, reach: Array, points: int
-) -> Points:
+def contact_patch(meeting: Meeting, direction: Vec, radius: Array, reach: Array, points: int) -> Points:
     """Contact points of faces and edges that lie on each other.
 
     Args:
-      first: faces and edges of geoms 1.
-      second: those of geoms 2, relative to the same point.
+      meeting: faces and edges that lie on each other, relative to the same point.
       direction: from geom 1 to geom 2, unit vectors, components (npair, W).
       radius: of the balls around geoms 1 (capsules), m, (npair, 1 or W).
       reach: distance at which contacts are detected, m, (npair, 1 or W).
       points: how many are kept, 2 or 4; of an edge there are two.
     """
-    flat1, flat2 = settled(_meeting(*jax.lax.stop_gradient((first, second, direction))))
+    first, second, flat1, flat2 = meeting
     corners, normal, toward = _clipped(first, second, direction, flat1, flat2, reach + radius)
     number = settled(_first(corners.point.stop(), corners.valid, normal.stop(), toward))
     numbers, used = [number], [jnp.any(corners.valid, axis=1)]
@@ -73,22 +73,10 @@ def contact_patch(
         number, more = settled(_next(corners.point.stop(), corners.valid, normal.stop(), numbers))
         numbers.append(number)
         used.append(used[-1] & more)
+    for _ in range(_ROUNDS if points == 4 else 0):
+        wider = settled(_wider(corners.point.stop(), corners.valid, normal.stop(), numbers))
+        numbers = [jnp.where(used[3], new, old) for new, old in zip(wider, numbers, strict=True)]
     return _contacts(corners, normal, radius, numbers, used)
-
-
-@stage
-def _meeting(first: Outline, second: Outline, direction: Vec) -> tuple[Array, Array]:
-    """Whether faces of geoms 1 and of geoms 2 lie on the other's face or edge."""
-    sides = ((first, direction), (second, -direction))
-    # how much the faces face each other, and how far an edge is from a face's plane
-    facing = [s.normal.dot(d) for s, d in sides]
-    both = first.normal.dot(second.normal) < -_FACING
-    flats = []
-    for (face, _), (other, _), mine, its in zip(sides, sides[::-1], facing, facing[::-1], strict=True):
-        run = _start(_runs(other.edge))
-        along = jnp.square(run.dot(face.normal.lifted())) < _LEVEL * _LEVEL * run.dot(run)
-        flats.append(both | ((mine > _FACING) & (mine > its) & along[:, 0]))
-    return flats[0], flats[1]
 
 
 def _polygon(side: Outline, flat: Array) -> Vec:
@@ -217,6 +205,30 @@ def _next(point: Vec, valid: Array, normal: Vec, numbers: list[Array]) -> tuple[
         least = _SMALL * long.dot(long)
     number = first_largest(jnp.where(valid, gain, -jnp.inf))
     return number, entry_at(jnp.where(valid, gain, -jnp.inf), number) > least
+
+
+@stage
+def _wider(point: Vec, valid: Array, normal: Vec, numbers: list[Array]) -> list[Array]:
+    """The largest quadrilateral that has two of the four candidates for a diagonal, and the others beside it."""
+    held = [_at(point, number) for number in numbers]
+    mine = jnp.zeros_like(valid)
+    for number in numbers:
+        mine = mine | (jnp.arange(valid.shape[1])[:, None] == number[:, None])
+    best, ends = jnp.zeros_like(held[0].x), numbers
+    for a, b in itertools.combinations(range(4), 2):
+        diagonal = held[b] - held[a]
+        height = diagonal.lifted().cross(point - held[a].lifted()).dot(normal.lifted())
+        # of equal ones those that are there, whatever the roundings
+        bonus = jnp.where(mine, _STAY * diagonal.dot(diagonal)[:, None], 0.0)
+        left, right = (first_largest(jnp.where(valid, s * height + bonus, -jnp.inf)) for s in (1.0, -1.0))
+        area = entry_at(height, left) - entry_at(height, right)
+        better = area > best * (1 + _STAY)
+        best = jnp.where(better, area, best)
+        ends = [
+            jnp.where(better, n, old)
+            for n, old in zip((numbers[a], numbers[b], left, right), ends, strict=True)
+        ]
+    return ends
 
 
 @stage
