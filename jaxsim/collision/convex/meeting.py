@@ -49,7 +49,7 @@ class Meeting(NamedTuple):
 
 
 class _Fan(NamedTuple):
-    """The faces and edges of meshes at the first of the corners that touch, in the mesh's order.
+    """The faces and edges of geoms that may touch; of meshes those at the first of the corners that do, in order.
 
     Attributes:
       polygon: rows of polygons, (npair, d, W).
@@ -96,41 +96,40 @@ def meeting(
 
     held, others = lax.stop_gradient((shapes, (first, second)))
     fan1, fan2 = (
-        settled(_fan(shape, code)) if mesh else None
-        for shape, code, mesh in zip(held, codes, (mesh1, mesh2), strict=True)
+        settled(_fan(shape, other, code, meshes=mesh))
+        for shape, other, code, mesh in zip(held, others, codes, (mesh1, mesh2), strict=True)
     )
-    faces1, faces2 = (
-        _faces(fan, other, shape.kind) for fan, other, shape in zip((fan1, fan2), others, held, strict=True)
-    )
-    row1, row2, aligned = settled(_face_on_face(faces1, faces2))
-    pick1 = None if fan1 is None else _picked(fan1, direction.stop(), row1, aligned)
-    pick2 = None if fan2 is None else _picked(fan2, -direction.stop(), row2, aligned)
-    on1 = on2 = meshes = jnp.zeros_like(aligned)
-    if fan1 is not None and fan2 is not None and pick1 is not None and pick2 is not None:
-        meshes = (held[0].kind == GeomType.MESH) & (held[1].kind == GeomType.MESH)
-        edge1, face2, found1 = settled(_edge_on_face(fan1, fan2))
-        edge2, face1, found2 = settled(_edge_on_face(fan2, fan1))
-        turn = fan1.corners <= fan2.corners
-        on2 = meshes & ~aligned & turn & found1
-        on1 = meshes & ~aligned & ~turn & found2
-        pick1 = (jnp.where(on1, face1, pick1[0]), jnp.where(on2, edge1, pick1[1]))
-        pick2 = (jnp.where(on2, face2, pick2[0]), jnp.where(on1, edge2, pick2[1]))
-    first = _outlined(first, shapes[0], codes[0], pick1)
-    second = _outlined(second, shapes[1], codes[1], pick2)
+    row1, row2, aligned = settled(_face_on_face(fan1, fan2))
+    edge1, face2, found1 = settled(_edge_on_face(fan1, fan2))
+    edge2, face1, found2 = settled(_edge_on_face(fan2, fan1))
+    turn = fan1.corners <= fan2.corners
+    ruled = _ruled(held[0].kind, held[1].kind) & ~aligned
+    on2, on1 = ruled & turn & found1, ruled & ~turn & found2
+    if mesh1:
+        polygon, end = settled(_flattest(fan1, direction.stop()))
+        polygon = jnp.where(aligned, entry_at(fan1.polygon, row1), jnp.where(on1, face1, polygon))
+        first = _outlined(first, shapes[0], codes[0], polygon, jnp.where(on2, edge1, end))
+    if mesh2:
+        polygon, end = settled(_flattest(fan2, -direction.stop()))
+        polygon = jnp.where(aligned, entry_at(fan2.polygon, row2), jnp.where(on2, face2, polygon))
+        second = _outlined(second, shapes[1], codes[1], polygon, jnp.where(on1, edge2, end))
+    assert first is not None
+    assert second is not None
     flat1, flat2 = settled(_flat(*lax.stop_gradient((first, second, direction)), aligned))
-    return Meeting(
-        first, second, jnp.where(meshes, aligned | on1, flat1), jnp.where(meshes, aligned | on2, flat2)
-    )
+    return Meeting(first, second, jnp.where(ruled, on1, flat1), jnp.where(ruled, on2, flat2))
 
 
-def _outlined(other: Outline | None, shape: Shape, code: Array, pick: tuple[Array, Array] | None) -> Outline:
+def _ruled(kind1: Array, kind2: Array) -> Array:
+    """Whether the features of the search decide which edge lies on which face: of meshes, but for cylinders."""
+    mesh = (kind1 == GeomType.MESH) | (kind2 == GeomType.MESH)
+    return mesh & (kind1 != GeomType.CYLINDER) & (kind2 != GeomType.CYLINDER)
+
+
+def _outlined(other: Outline | None, shape: Shape, code: Array, polygon: Array, end: Array) -> Outline:
     """With the faces and edges of meshes."""
-    if pick is not None:
-        mesh = shape.kind == GeomType.MESH
-        own = mesh_outline(shape, jnp.where(mesh, code[0], 0), *pick)
-        return own if other is None else either(mesh, own, other)
-    assert other is not None
-    return other
+    mesh = shape.kind == GeomType.MESH
+    own = mesh_outline(shape, jnp.where(mesh, code[0], 0), polygon, end)
+    return own if other is None else either(mesh, own, other)
 
 
 @stage
@@ -149,34 +148,52 @@ def _flat(first: Outline, second: Outline, direction: Vec, both: Array | None = 
     return flats[0], flats[1]
 
 
-# --- faces and edges of meshes
+# --- faces and edges that may touch
 
 
 @stage
-def _fan(shape: Shape, codes: Array) -> _Fan:
-    """What may touch, of meshes of which three corners (3, npair, W) do; anything of other types."""
-    tables: Tables = shape.assets
-    hulls = tables.hulls
-    codes = jnp.where(shape.kind == GeomType.MESH, codes, 0)
-    corner = codes[0]
-    own, *others = (_at(hulls.entries, code) for code in codes)
-    polygon = _at(hulls.at, own)
-    held = jnp.ones_like(polygon, bool)
-    for entries in others:
-        held = held & jnp.any(polygon[:, :, None] == _at(hulls.at, entries)[:, None], axis=2)
-
-    second, third = codes[1] != corner, (codes[2] != corner) & (codes[2] != codes[1])
+def _fan(shape: Shape, other: Outline | None, codes: Array, *, meshes: bool) -> _Fan:
+    """What may touch, of geoms of which three corners (3, npair, W) do; of other types than meshes their outline."""
+    # of a capsule's core only the third coordinate tells corners apart
+    codes = jnp.where(shape.kind == GeomType.CAPSULE, codes & 4, codes)
+    second, third = codes[1] != codes[0], (codes[2] != codes[0]) & (codes[2] != codes[1])
     corners = 1 + second.astype(jnp.int32) + third.astype(jnp.int32)
-    alone, pair = (corners == 1)[:, None], (corners == 2)[:, None]
-    leading = np.arange(polygon.shape[1])[:, None] == 0
-    edge = jnp.where(second, codes[1], codes[2])[:, None]
-    end = jnp.where(pair & leading, edge, _at(hulls.before, own))
+    own: _Fan | None = None
+    if other is not None:
+        run, normal = Vec(*(c[:, 1:] - c[:, :1] for c in other.edge)), other.normal.lifted()
+        square = run.dot(run)
+        some, none = square > 0, jnp.zeros(square.shape, jnp.int32)
+        run = run * jnp.where(some, 1.0 / jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
+        own = _Fan(none, normal, normal.dot(normal) > 0, none, run, some & (corners < 3)[:, None], corners)
+        if not meshes:
+            return own
 
-    run = Vec.split(rows_by_world(tables.vert, end)) - Vec.split(rows_by_world(tables.vert, corner)).lifted()
-    normal = Vec.split(rows_by_world(tables.normal, polygon))
-    axes = shape.axes.lifted()
+    tables: Tables = shape.assets
+    mesh = shape.kind == GeomType.MESH
+    codes = jnp.where(mesh, codes, 0)
+    entries, *others = (_at(tables.hulls.entries, code) for code in codes)
+    polygon = _at(tables.hulls.at, entries)
+    held = jnp.ones_like(polygon, bool)
+    for more in others:
+        held = held & jnp.any(polygon[:, :, None] == _at(tables.hulls.at, more)[:, None], axis=2)
+    leading = np.arange(polygon.shape[1])[:, None] == 0
+    only = (corners == 2)[:, None] & leading
+    end = jnp.where(only, jnp.where(second, codes[1], codes[2])[:, None], _at(tables.hulls.before, entries))
+    run = (
+        Vec.split(rows_by_world(tables.vert, end)) - Vec.split(rows_by_world(tables.vert, codes[0])).lifted()
+    )
+    normal, axes = Vec.split(rows_by_world(tables.normal, polygon)), shape.axes.lifted()
     run, normal = (axes.to_world(v * (1.0 / jnp.sqrt(v.dot(v)))) for v in (run, normal))
-    return _Fan(polygon, normal, held, end, run, alone | (pair & leading), corners)
+    fan = _Fan(polygon, normal, held, end, run, only | (corners == 1)[:, None], corners)
+    if own is None:
+        return fan
+    mesh = mesh[:, None]
+    return fan._replace(
+        normal=normal.where(mesh, own.normal),
+        held=jnp.where(mesh, held, own.held & leading),
+        run=run.where(mesh, own.run),
+        edged=jnp.where(mesh, fan.edged, own.edged & leading),
+    )
 
 
 def _at(table: np.ndarray, rows: Array) -> Array:
@@ -186,25 +203,11 @@ def _at(table: np.ndarray, rows: Array) -> Array:
     return rows_by_world(jnp.asarray(table)[..., None], rows)
 
 
-def _faces(fan: _Fan | None, other: Outline | None, kind: Array) -> tuple[Vec, Array]:
-    """Normals of the faces that are asked, components (npair, k, W), and which there are; of other types it is one."""
-    if fan is None:
-        assert other is not None
-        normal = other.normal.lifted()
-        return normal, jnp.ones_like(normal.x, bool)
-    if other is None:
-        return fan.normal, fan.held
-    mesh = (kind == GeomType.MESH)[:, None]
-    leading = np.arange(fan.polygon.shape[1])[:, None] == 0
-    return fan.normal.where(mesh, other.normal.lifted()), jnp.where(mesh, fan.held, leading)
-
-
 @stage
-def _face_on_face(first: tuple[Vec, Array], second: tuple[Vec, Array]) -> tuple[Array, Array, Array]:
-    """The numbers of the first two faces that face each other, and whether there are such."""
-    (normal1, held1), (normal2, held2) = first, second
-    cosine = Vec(*(c[:, :, None] for c in normal1)).dot(Vec(*(c[:, None] for c in normal2)))
-    number, found = _most(-cosine, (cosine < -_FACING) & held1[:, :, None] & held2[:, None])
+def _face_on_face(first: _Fan, second: _Fan) -> tuple[Array, Array, Array]:
+    """The numbers of the two faces that face each other most, and whether they do so enough."""
+    cosine = Vec(*(c[:, :, None] for c in first.normal)).dot(Vec(*(c[:, None] for c in second.normal)))
+    number, found = _most(-cosine, (cosine < -_FACING) & first.held[:, :, None] & second.held[:, None])
     return number // cosine.shape[2], number % cosine.shape[2], found
 
 
@@ -225,12 +228,6 @@ def _most(values: Array, marks: Array) -> tuple[Array, Array]:
     """
     flat = jnp.where(marks, values, -jnp.inf).reshape(values.shape[0], -1, values.shape[-1])
     return first_largest(flat), jnp.any(flat > -jnp.inf, axis=1)
-
-
-def _picked(fan: _Fan, toward: Vec, row: Array, aligned: Array) -> tuple[Array, Array]:
-    """The polygon and the end of an edge: those that face a direction most, but where faces are aligned."""
-    polygon, end = settled(_flattest(fan, toward))
-    return jnp.where(aligned, entry_at(fan.polygon, row), polygon), end
 
 
 @stage
