@@ -59,6 +59,8 @@ def _collect(record: Record, prefix: str, arrays: dict[str, np.ndarray], plain: 
         name, value = prefix + field.name, getattr(record, field.name)
         if isinstance(value, Record):
             _collect(value, f"{name}.", arrays, plain)
+        elif value is None:
+            continue
         elif field.metadata["dtype"] is bytes:
             arrays[name] = np.frombuffer(value, np.uint8)
         elif field.metadata["kind"] == "leaf" or field.metadata["shape"]:

@@ -20,9 +20,6 @@ from jaxsim.solver.rows import Rows, RowValues
 
 __all__ = ["search", "slope_function"]
 
-_ROUNDINGS = 4
-"""Rounding errors of a step that a zero of the slope may be off a point that counts as it."""
-
 
 def slope_function(
     rows: Rows, balance: Array, inertial_p: Array, p: Array, r: RowValues, row_p: RowValues
@@ -90,20 +87,15 @@ def search(
     one = jnp.ones((width,), dtype)
 
     def evaluate(carry: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Looks at the slope of a step; gives the next, the bracket and whether to go on."""
         t, low, high, going, count = carry
         first, second = slope(t)
         count = count + going
         going = going & (jnp.abs(first) > tolerance) & (count < iterations)
         low, high = jnp.where(first < 0, t, low), jnp.where(first < 0, high, t)
         newton = t - first / second
-        # a zero within the rounding error of a known point is found: bisection would only walk away from it
-        near = _ROUNDINGS * jnp.finfo(dtype).eps * t
-        here, at_end = jnp.abs(newton - t) <= near, jnp.minimum(newton - low, high - newton) <= near
-        at_end = at_end & (newton >= low) & (newton <= high)
         middle = jnp.where(jnp.isinf(high), 2 * t, 0.5 * (low + high))
-        better = jnp.where(((newton > low) & (newton < high)) | at_end, newton, middle)
-        return jnp.where(going & ~here, better, t), low, high, going & ~here & ~at_end, count
+        better = jnp.where((newton > low) & (newton < high), newton, middle)
+        return jnp.where(going, better, t), low, high, going, count
 
     start = (one, 0 * one, one + jnp.inf, one > 0, jnp.zeros((width,), int))
     if platform() != "cpu":  # fused with what comes before, where constants would be kernels of their own

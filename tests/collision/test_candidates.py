@@ -108,11 +108,13 @@ def test_override() -> None:
 
 def test_unsupported_pairs_are_named() -> None:
     mj_model = mujoco.MjModel.from_xml_string(
-        f"""<mujoco>{oracle.ASSETS}<worldbody><geom name="cam" type="sdf" mesh="rock"/>
-        <body><freejoint/><geom name="egg" type="ellipsoid" size="1 2 3"/></body></worldbody></mujoco>"""
+        """<mujoco><asset><hfield name="hills" nrow="3" ncol="3" size="1 1 1 1"/>
+        <mesh name="rock" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>
+        <worldbody><geom name="ground" type="hfield" hfield="hills"/>
+        <body><freejoint/><geom name="cam" type="sdf" mesh="rock"/></body></worldbody></mujoco>"""
     )
     (line,) = unsupported_pairs(put_model(mj_model))
     assert "'cam'" in line
-    assert "'egg'" in line
-    assert "ellipsoid against sdf" in line
+    assert "'ground'" in line
+    assert "hfield against sdf" in line
     assert "more" not in line

@@ -55,27 +55,3 @@ def test_sums_of_many_rows(platform, rows):
     x = np.random.default_rng(rows).standard_normal((rows, 2, WORLDS))
     with lowering_for(platform):
         np.testing.assert_allclose(sum_rows(jnp.asarray(x)), x.sum(0), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("evaluations", [2, 4, 5])
-@pytest.mark.parametrize("offset", [-2e-8, 2e-8, 3e-7])
-def test_few_evaluations_do_not_leave_a_zero_within_rounding(evaluations, offset):
-    """A slope of 32 bits is never below a tolerance of zero; the search then bisected up to a step of 1.25."""
-    stiffness = jnp.asarray([3.0, 70.0], jnp.float32)
-
-    def slope(t):
-        return stiffness * (t - 1) - stiffness * jnp.float32(offset), stiffness
-
-    found = search(slope, jnp.zeros(2), jnp.asarray(evaluations), 2, jnp.float32)
-    np.testing.assert_allclose(found, 1, atol=1e-6)
-
-
-def test_a_zero_behind_a_kink():
-    """Soft up to 0.4, then hard: the zero at 0.5 needs a bracket where Newton's steps overshoot."""
-
-    def slope(t):
-        hard = jnp.maximum(t - 0.4, 0)
-        return t - 0.5 + 50 * (hard - 0.1), 1 + 50 * (t > 0.4)
-
-    found = search(slope, jnp.zeros(1), jnp.asarray(30), 1, jnp.float32)
-    np.testing.assert_allclose(found, 0.5, rtol=1e-6)
