@@ -167,7 +167,12 @@ def test_inverse_and_integrators(found):
 
 
 def test_rne_of_accelerations(found):
-    m, d, model, data = found
+    m, _, model, data = found
+    d = mujoco.MjData(m)
+    d.qpos[:], d.qvel[:] = data.qpos, data.qvel
+    mujoco.mj_fwdPosition(m, d)
+    mujoco.mj_fwdVelocity(m, d)
+    d.qacc[:] = data.qacc
     expected = np.zeros(m.nv)
     mujoco.mj_rne(m, d, 1, expected)
     close(mjx.rne(model, data, flg_acc=True).qfrc_bias, expected, TO_C)
