@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.collision.points import Shape
-from jaxsim.collision.vec import Frame, Vec
+from jaxsim.collision.vec import Pose
 from jaxsim.data import Data
 from jaxsim.math.axis import concat
 from jaxsim.math.gather import Index, rows_of
@@ -38,10 +38,9 @@ class Geoms(NamedTuple):
         return Geoms(*(rows_of(x, rows) for x in self))
 
     def shape(self, start: int, stop: int, assets: Any) -> Shape:
-        """Consecutive ones by components."""
-        pose, size, asset, kind = (x[start:stop] for x in self)
-        axes = Frame.split(pose[:, 3:].reshape(-1, 3, 3, pose.shape[-1]))
-        return Shape(Vec.split(pose), axes, Vec.split(size), asset, kind, assets)
+        """Consecutive ones."""
+        pose, sizes, asset, kind = (x[start:stop] for x in self)
+        return Shape(Pose(pose), sizes, asset, kind, assets)
 
 
 def tabulate(model: Model, data: Data, reach: Array) -> Geoms:

@@ -9,29 +9,43 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.collision.vec import Frame, Vec
+from jaxsim.collision.vec import Frame, Pose, Vec
+from jaxsim.math.axis import components
 
 __all__ = ["Points", "Portion", "Search", "Shape", "stack_points"]
 
 
 class Shape(NamedTuple):
-    """One geom of each pair, components (npair, W).
+    """One geom of each pair; components (npair, W).
 
     Attributes:
-      pos: centre, m, world frame.
-      axes: axes in the world frame.
-      size: sizes of the geom, m; of a mesh half the extents of its box.
+      pose: centre and axes in the world frame.
+      sizes: sizes of the geom, m, of a mesh half the extents of its box; then what else there is (npair, 3 or more, W).
       asset: which mesh or height field it is (`geom_dataid`), int (npair, 1 or W).
       kind: its type, int (npair, 1 or W).
       assets: what `asset` chooses from, as the collider's own `assets` made it of the model; None: it has none.
     """
 
-    pos: Vec
-    axes: Frame
-    size: Vec
+    pose: Pose
+    sizes: Array
     asset: Array
     kind: Array
     assets: Any
+
+    @property
+    def pos(self) -> Vec:
+        """Centre, m, world frame."""
+        return self.pose.pos
+
+    @property
+    def axes(self) -> Frame:
+        """Axes in the world frame."""
+        return self.pose.axes
+
+    @property
+    def size(self) -> Vec:
+        """Sizes of the geom, m; of a mesh half the extents of its box."""
+        return Vec(*components(self.sizes, axis=1)[:3])
 
     def each(self, change: Callable[[Array], Array]) -> Shape:
         """With all arrays changed, but for the assets."""

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.math.axis import concat
+from jaxsim.math.axis import components, concat, stack
 from jaxsim.math.constants import MINVAL
 
-__all__ = ["Frame", "Vec", "fallback_unit", "safe_divide", "unit"]
+__all__ = ["Frame", "Pose", "Vec", "fallback_unit", "safe_divide", "unit"]
 
 
 class Vec(NamedTuple):
@@ -88,6 +88,11 @@ class Frame(NamedTuple):
         """Columns of an array (..., 3, 3, W)."""
         return cls(*(Vec(mat[..., 0, j, :], mat[..., 1, j, :], mat[..., 2, j, :]) for j in range(3)))
 
+    @classmethod
+    def of_rows(cls, entries: Sequence[Array]) -> Frame:
+        """Columns from the nine entries of the matrix, by rows."""
+        return cls(*(Vec(*entries[j::3]) for j in range(3)))
+
     def to_world(self, v: Vec) -> Vec:
         """Rotates local components into the world frame."""
         return self.x * v.x + self.y * v.y + self.z * v.z
@@ -103,6 +108,31 @@ class Frame(NamedTuple):
     def pick(self, index: Array) -> Vec:
         """Axis number `index`, an integer array."""
         return Vec(*(Vec(a, b, c).pick(index) for a, b, c in zip(self.x, self.y, self.z, strict=True)))
+
+
+class Pose(NamedTuple):
+    """A frame in its place, as one array: what goes into a stage in many arrays is copied for it, one by one.
+
+    Attributes:
+      numbers: centre, m, then axes by rows (n, 12, W).
+    """
+
+    numbers: Array
+
+    @classmethod
+    def of(cls, pos: Vec, axes: Frame) -> Pose:
+        """From components (n, W)."""
+        return cls(stack([*pos, *(axis[i] for i in range(3) for axis in axes)]))
+
+    @property
+    def pos(self) -> Vec:
+        """Centre, m."""
+        return Vec(*components(self.numbers, axis=1)[:3])
+
+    @property
+    def axes(self) -> Frame:
+        """Axes."""
+        return Frame.of_rows(components(self.numbers, axis=1)[3:])
 
 
 def unit(v: Vec, fallback: Vec, tiny: float | Array = MINVAL) -> tuple[Vec, Array]:

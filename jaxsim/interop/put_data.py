@@ -75,8 +75,8 @@ def _contacts(model: Model, blank: Contact, d: Any) -> tuple[Contact, np.ndarray
     slot = _slots(layout, np.array(contact.geom), np.array(contact.dist))
     placed = np.flatnonzero(slot >= 0)
     rows = np.full(layout.count, -1)
-    for group in row_layout(model).contacts:
-        rows[group.group.start : group.group.stop] = group.start + group.rows * np.arange(group.group.count)
+    for own in row_layout(model).contacts:
+        rows[own.slots] = own.start + own.rows * np.arange(own.count)
     address = np.where((slot >= 0) & (contact.efc_address >= 0), rows[slot] if len(rows) else -1, -1)
     fields = {}
     for leaf in Contact.leaf_fields():

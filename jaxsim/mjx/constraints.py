@@ -108,8 +108,6 @@ def _kinds(model: Model) -> np.ndarray:
     for name, rows in layout.classes.items():
         kinds[rows.start : rows.stop] = _KINDS.get(name, ConstraintType.EQUALITY)
     for rows in layout.contacts:
-        kind = (
-            ConstraintType.CONTACT_FRICTIONLESS if rows.group.dim == 1 else friction[ConeType(model.opt.cone)]
-        )
+        kind = ConstraintType.CONTACT_FRICTIONLESS if rows.dim == 1 else friction[ConeType(model.opt.cone)]
         kinds[rows.start : rows.stop] = kind
     return kinds

@@ -192,8 +192,8 @@ def solve(m: Model, d: Data) -> Data:
 
 
 def _with_rows(m: Model, d: Data) -> Data:
-    groups = row_layout(m).contacts
-    dim = np.concatenate([np.zeros(0, int), *(np.full(rows.group.count, rows.group.dim) for rows in groups)])
+    contacts = row_layout(m).contacts
+    dim = np.concatenate([np.zeros(0, int), *(np.full(rows.count, rows.dim) for rows in contacts)])
     contact = d.contact.replace(dim=jnp.asarray(dim, d.contact.dim.dtype))
     return d.replace(contact=contact, **constraint_fields(*engine_records(m, d)))
 

@@ -27,11 +27,11 @@ def contact_force(model: Model, data: Data) -> Array:
     """
     parts = []
     for rows in row_layout(model).contacts:
-        slots, dim = slice(rows.group.start, rows.group.stop), rows.group.dim
+        slots, dim = rows.slots, rows.dim
         force = data.efc_force[rows.start : rows.stop]
         if model.opt.cone == ConeType.PYRAMIDAL:
             force = pyramid.forces(data.contact.friction[slots, : dim - 1], force)
-        force = force.reshape(rows.group.count, dim, -1)
+        force = force.reshape(rows.count, dim, -1)
         parts.append(jnp.pad(force, ((0, 0), (0, 6 - dim), (0, 0))))
     if not parts:
         return jnp.zeros((0, 6, 1), data.efc_force.dtype)

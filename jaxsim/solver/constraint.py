@@ -63,7 +63,7 @@ def make_constraint(model: Model, data: Data) -> Data:
     address = [jnp.full_like(data.contact.efc_address[:0], -1)]
     for contacts, (_, active) in zip(layout.contacts, built[len(owners) :], strict=True):
         nefc = nefc + contacts.rows * jnp.sum(active, axis=0)
-        first = contacts.start + contacts.rows * np.arange(contacts.group.count)[:, None]
+        first = contacts.start + contacts.rows * np.arange(contacts.count)[:, None]
         address.append(jnp.where(active, jnp.asarray(first, address[0].dtype), -1))
     scalar = [part for part, _ in built if isinstance(part, Rows)]
     cones = [part for part, _ in built if isinstance(part, Cones)]

@@ -38,15 +38,15 @@ __all__ = ["contact_rows", "jacobian", "sides"]
 
 
 def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Cones, Array]:
-    """The rows of one group of contact slots, and which slots are in use, `(n, W)`."""
-    group, dim = rows.group, rows.group.dim
-    contact: Contact = jax.tree.map(lambda x: x[group.start : group.stop], data.contact)
+    """The rows of the contact slots of one dimension, and which slots are in use, `(n, W)`."""
+    dim = rows.dim
+    contact: Contact = jax.tree.map(lambda x: x[rows.slots], data.contact)
     active, tether = in_use(model, contact)
-    sign, translation = sides(model, data, group, contact)
+    sign, translation = sides(model, data, rows, contact)
     J = ContactJacobian(J=jacobian(model, data, contact, sign, dim))
     velocity = J.product(data.qvel)
     if model.has("geom_surfacevel"):
-        velocity = velocity + surface_velocity(model, data, group, contact)
+        velocity = velocity + surface_velocity(model, data, rows, contact)
     violation = contact.dist - contact.includemargin
     constants = impedance(model, contact.solref, contact.solimp, violation)
     friction = jnp.where(active[:, None], contact.friction[:, : dim - 1], 1)
@@ -78,7 +78,7 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
         return Cones(
             J=J, D=D, aref=aref, friction=friction, mu=mu, pos=contact.dist, margin=contact.includemargin
         ), active
-    zero = jnp.zeros((group.count * rows.rows, 1), aref.dtype)
+    zero = jnp.zeros((rows.count * rows.rows, 1), aref.dtype)
     scalar = Rows(
         J=(EdgeJacobian(contacts=J, friction=friction),),
         D=jnp.repeat(D[:, 0], rows.rows, axis=0),
@@ -91,10 +91,17 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     return scalar, active
 
 
-def sides(model: Model, data: Data, group: ContactGroup, contact: Contact) -> tuple[Array, Array]:
-    """What moves the contacts of a group, for `jacobian`, and the sum of inverse masses at qpos0, (n, 1 or W)."""
+def sides(model: Model, data: Data, rows: ContactRows, contact: Contact) -> tuple[Array, Array]:
+    """What moves contacts, for `jacobian`, and the sum of inverse masses at qpos0, (n, 1 or W)."""
+    parts = [_sides(model, data, group, geom) for group, geom in rows.by_group(contact.geom)]
+    moves, weights = zip(*parts, strict=True)
+    return concat(moves), concat(weights)
+
+
+def _sides(model: Model, data: Data, group: ContactGroup, geom: Array) -> tuple[Array, Array]:
+    """As `sides`, of the contacts of a group between geoms (n, 2, W)."""
     if group.body1 is None or group.body2 is None:
-        bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
+        bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(geom, 0)]
         moves = rows_by_world(jnp.asarray(tree(model.static).path, data.cdof.dtype)[..., None], bodies)
         weight = rows_by_world(model.body_invweight0[:, 0], bodies)
     else:

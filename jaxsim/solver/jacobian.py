@@ -11,7 +11,7 @@ import functools
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.math.matrix import multiply, multiply_transposed
@@ -162,25 +162,28 @@ def _gram(J: Array, CJ: Array, *, structure: TreeStructure) -> Array:
         platform() != "cpu" and J.shape[0] > _TERMS
     ):  # one kernel, where sums that are written out would be split
         return jnp.sum(CJ[:, :, None] * J[:, None], axis=0)[structure.rows, structure.cols]
-    totals: list[Array] = []
-    for start in range(0, J.shape[0], _TERMS):
-        totals = _outer_products(J, CJ, totals, start=start, patches=patches)
+    first = (J.shape[0] - 1) % _TERMS + 1
+    totals = _outer_products(J, CJ, [], jnp.int32(0), terms=first, patches=patches)
+
+    def more(k: Array, sums: list[Array]) -> list[Array]:
+        return _outer_products(J, CJ, sums, first + k * _TERMS, terms=_TERMS, patches=patches)
+
+    if first < J.shape[0]:  # a loop, so that many rows take no longer to compile than few
+        totals = lax.fori_loop(0, (J.shape[0] - first) // _TERMS, more, totals)
     flat = concat([total.reshape(-1, total.shape[-1]) for total in totals])
     return take(flat, _in_patches(patches, n)[structure.rows, structure.cols])
 
 
 @stage
 def _outer_products(
-    J: Array, CJ: Array, totals: list[Array], *, start: int, patches: tuple[Patch, ...]
+    J: Array, CJ: Array, totals: list[Array], start: Array, *, terms: int, patches: tuple[Patch, ...]
 ) -> list[Array]:
     """The sums so far of some patches, and more terms; whole arrays go in, so that slices of them are not copied."""
+    J, CJ = (lax.dynamic_slice_in_dim(x, start, terms) for x in (J, CJ))
     found = []
     for p, (top, bottom, left, right) in enumerate(patches):
-        terms = [
-            CJ[k, top:bottom, None] * J[k, None, left:right]
-            for k in range(start, min(start + _TERMS, J.shape[0]))
-        ]
-        found.append(functools.reduce(jnp.add, totals[p : p + 1] + terms))
+        products = [CJ[k, top:bottom, None] * J[k, None, left:right] for k in range(terms)]
+        found.append(functools.reduce(jnp.add, totals[p : p + 1] + products))
     return found
 
 

@@ -27,7 +27,8 @@ from jaxsim.solver.slip import Friction, friction_rows, with_friction
 from jaxsim.solver.slip_adjoint import held
 from jaxsim.solver.sweep import Arranged, Blocks, arrange, in_slots, sweep
 from jaxsim.structure.contact_order import contact_rank, pair_table
-from jaxsim.structure.rows import ContactRows, RowLayout
+from jaxsim.structure.rows import RowLayout
+from jaxsim.structure.slots import ContactGroup
 
 __all__ = ["Held", "hold", "without_slip"]
 
@@ -167,7 +168,7 @@ def _blocks(
         found.append(_joined(model.nv, losses, 1, np.arange(count)))
     contacts = [(part, force) for part, force in pairs if part.dim]
     if contacts:
-        ranks = [_ranks(model, data, g) for g in layout.contacts if g.group.dim > 1]
+        ranks = [_ranks(model, data, g) for rows in layout.contacts if rows.dim > 1 for g in rows.groups]
         known = [rank for rank in ranks if isinstance(rank, np.ndarray)]
         rank = (
             np.concatenate(known) if len(known) == len(ranks) else concat([by_world(rank) for rank in ranks])
@@ -177,9 +178,9 @@ def _blocks(
     return found
 
 
-def _ranks(model: Model, data: Data, rows: ContactRows) -> Index:
+def _ranks(model: Model, data: Data, group: ContactGroup) -> Index:
     """Places of the slots of a group in the C engine's list of contacts: `(n,)`, or `(n, W)` if worlds differ."""
-    rank, group = contact_rank(model.static, model.opt.disableflags), rows.group
+    rank = contact_rank(model.static, model.opt.disableflags)
     if group.pair is not None:
         return rank[group.pair]
     table = pair_table(model.static, model.opt.disableflags)

@@ -56,9 +56,9 @@ def optimum_near(
 
 
 def _rows(model: Model, data: Data, rows: ContactRows, detected: Contact, reach: Array, x: Array) -> Rows:
-    """The normals of a group of contacts that are near: rows without force at the acceleration `x`, (nv, W)."""
-    contact: Contact = jax.tree.map(lambda y: y[rows.group.start : rows.group.stop], detected)
-    sign, translation = sides(model, data, rows.group, contact)
+    """The normals of contacts that are near: rows without force at the acceleration `x`, (nv, W)."""
+    contact: Contact = jax.tree.map(lambda y: y[rows.slots], detected)
+    sign, translation = sides(model, data, rows, contact)
     near = (contact.geom[:, 0] >= 0) & ~in_use(model, contact)[0]
     J = DenseJacobian(J=jacobian(model, data, contact, sign, 1)[:, 0])
     gap = contact.dist - contact.includemargin

@@ -12,11 +12,12 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.data import Contact, Data
-from jaxsim.math.gather import Index, rows_of
+from jaxsim.math.gather import joined, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import cross, dot, matvec
 from jaxsim.model import Model
-from jaxsim.structure.slots import ContactGroup, slot_layout
+from jaxsim.structure.rows import ContactRows
+from jaxsim.structure.slots import slot_layout
 
 __all__ = ["adhesive", "in_use", "surface_velocity"]
 
@@ -35,22 +36,24 @@ def in_use(model: Model, contact: Contact) -> tuple[Array, Array | None]:
     return touching | tether, tether
 
 
-def surface_velocity(model: Model, data: Data, group: ContactGroup, contact: Contact) -> Array:
+def surface_velocity(model: Model, data: Data, rows: ContactRows, contact: Contact) -> Array:
     """Velocity (n, dim, W) of surface 2 against surface 1, relative to their bodies, along the contact's axes.
 
     It counts in the tangent plane and about the normal: a surface pushes nothing along the normal and rolls nothing.
     """
-    sides = []
-    for side in range(2):
-        geoms: Index = jnp.maximum(contact.geom[:, side], 0)
-        if group.pair is not None:
-            pairs = slot_layout(model).pairs
-            geoms = (pairs.geom2 if side else pairs.geom1)[group.pair]
+    sides, pairs = [], slot_layout(model).pairs
+    for side, known in enumerate((pairs.geom1, pairs.geom2)):
+        geoms = joined(
+            [
+                jnp.maximum(geom[:, side], 0) if group.pair is None else known[group.pair]
+                for group, geom in rows.by_group(contact.geom)
+            ]
+        )
         surface, xpos, xmat = (
             rows_of(table, geoms) for table in (model.geom_surfacevel, data.geom_xpos, data.geom_xmat)
         )
         sides.append(_moving(surface, xpos, xmat, contact.pos))
-    return _against(sides[0], sides[1], contact.frame, dim=group.dim)
+    return _against(sides[0], sides[1], contact.frame, dim=rows.dim)
 
 
 def _moving(surface: Array, xpos: Array, xmat: Array, pos: Array) -> tuple[Array, Array]:

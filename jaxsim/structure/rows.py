@@ -1,6 +1,6 @@
 """Which constraint rows a model can have and where they stand: derived once from the model's static part.
 
-The classes of `structure/constraints.py` follow each other in `efc_force`, then the groups of contact slots. A row that
+The classes of `structure/constraints.py` follow each other in `efc_force`, then contact slots by dimension. A row that
 is not active has zero force.
 """
 
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
+from typing import Any
 
 import numpy as np
 
@@ -23,22 +25,41 @@ __all__ = ["ContactRows", "RowLayout", "row_layout"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ContactRows:
-    """Rows of the contact slots of one group: row r of slot i is `start + rows * i + r`.
+    """Rows of the contact slots of one dimension: row r of the i-th is `start + rows * i + r`.
 
     Attributes:
-      group: the slots.
+      groups: the slots, group after group.
       rows: rows of one slot: the edges of a pyramid, or the axes of the contact frame.
       start: first row in `efc_force`.
     """
 
-    group: ContactGroup
+    groups: tuple[ContactGroup, ...]
     rows: int
     start: int
 
     @property
+    def dim(self) -> int:
+        """The contact dimension of all of them."""
+        return self.groups[0].dim
+
+    @property
+    def slots(self) -> slice:
+        """Which slots of the contact buffer they are."""
+        return slice(self.groups[0].start, self.groups[-1].stop)
+
+    @property
+    def count(self) -> int:
+        """Number of slots."""
+        return self.slots.stop - self.slots.start
+
+    @property
     def stop(self) -> int:
         """One past the last row."""
-        return self.start + self.rows * self.group.count
+        return self.start + self.rows * self.count
+
+    def by_group(self, x: Any) -> list[tuple[ContactGroup, Any]]:
+        """Each group, and its part of an array over the slots."""
+        return [(g, x[g.start - self.slots.start : g.stop - self.slots.start]) for g in self.groups]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,7 +68,7 @@ class RowLayout:
 
     Attributes:
       classes: by name, those of `structure.constraints.CLASSES`.
-      contacts: groups of contact slots.
+      contacts: those of contact slots, by dimension.
       size: rows in all.
       inertia: structure of M.
       hessian: structure of M + J^T C J, with fill-in.
@@ -71,8 +92,8 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout) -> RowLayout:
     classes = class_rows(static, option.disableflags)
     start = max(rows.stop for rows in classes.values())
     contacts = []
-    for group in slots.groups:
-        contacts.append(ContactRows(group, rows_of_contact(group.dim, option.cone), start))
+    for dim, groups in itertools.groupby(slots.groups, key=lambda group: group.dim):
+        contacts.append(ContactRows(tuple(groups), rows_of_contact(dim, option.cone), start))
         start = contacts[-1].stop
     return RowLayout(
         classes=classes,

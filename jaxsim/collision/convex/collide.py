@@ -78,8 +78,8 @@ def collide_nearest(
 def _searched(pairs: list[Pair], shape1: Shape, shape2: Shape, reach: Array, search: Search) -> Nearest:
     """The distances of the cores up to a reach (m); of pairs that are not asked they are far."""
     # what differs between worlds makes all of it as wide as the worlds are many
-    parts = (*shape1.pos, *shape2.pos, *shape1.axes.x, *shape2.axes.x, *shape1.size, *shape2.size, reach)
-    width = max(x.shape[-1] for x in (*parts, search.active))
+    numbers = (shape1.pose, shape2.pose, shape1.sizes, shape2.sizes, reach, search.active)
+    width = max(x.shape[-1] for x in jax.tree.leaves(numbers))
     asked = search._replace(active=widen(search.active, width))
     found = nearest(pairs, *lax.stop_gradient((widen(reach, width), asked)))
     return found._replace(far=found.far | ~asked.active)
@@ -102,8 +102,7 @@ def _touching(
 ) -> list[Points]:
     """The points of each portion, from the distances of the cores."""
     core1, core2 = (
-        Core(shape.pos, shape.axes, solid_of(_types(portions, k), shape))
-        for k, shape in enumerate((shape1, shape2))
+        Core(shape.pose, solid_of(_types(portions, k), shape)) for k, shape in enumerate((shape1, shape2))
     )
     features = find_features(pairs, ended, lax.stop_gradient(search))
     found = shortest(pairs, core1, core2, features)

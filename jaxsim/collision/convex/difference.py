@@ -23,7 +23,7 @@ from jaxsim.collision.convex.hull import searchable
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import Solid, corner_numbers, solid_of, support
 from jaxsim.collision.points import Portion, Shape
-from jaxsim.collision.vec import Frame, Vec
+from jaxsim.collision.vec import Frame, Pose, Vec
 from jaxsim.math.axis import concat
 from jaxsim.math.stage import stage
 
@@ -36,14 +36,12 @@ class Pair(NamedTuple):
     Attributes:
       first: core of geom 1.
       second: core of geom 2.
-      offset: centre of geom 2 in the frame of geom 1, m.
-      turn: axes of geom 2 in the frame of geom 1.
+      pose: of geom 2 in the frame of geom 1.
     """
 
     first: Solid
     second: Solid
-    offset: Vec
-    turn: Frame
+    pose: Pose
 
 
 class Vertex(NamedTuple):
@@ -62,16 +60,22 @@ class Vertex(NamedTuple):
 
 def pairs_of(portions: Sequence[Portion], shape1: Shape, shape2: Shape) -> list[Pair]:
     """The cores and the relative pose of the geoms of each portion, without derivative."""
-    pairs, start = [], 0
+    pose, pairs, start = _relative(shape1, shape2).numbers, [], 0
     for portion in portions:
         rows, start = slice(start, start + portion.size), start + portion.size
         own1, own2 = (shape.each(lambda x, rows=rows: x[rows]) for shape in (shape1, shape2))
         first, second = (
             _searchable(solid_of(types, own)) for types, own in zip(portion.types, (own1, own2), strict=True)
         )
-        offset, turn = own1.axes.to_local(own2.pos - own1.pos), Frame(*map(own1.axes.to_local, own2.axes))
-        pairs.append(Pair(first, second, offset, turn))
+        pairs.append(Pair(first, second, Pose(pose[rows])))
     return lax.stop_gradient(pairs)
+
+
+@stage
+def _relative(shape1: Shape, shape2: Shape) -> Pose:
+    """Poses of geoms 2 in the frames of geoms 1, see `Pair`."""
+    local = shape1.axes.to_local
+    return Pose.of(local(shape2.pos - shape1.pos), Frame(*map(local, shape2.axes)))
 
 
 def _searchable(solid: Solid) -> Solid:
@@ -82,7 +86,7 @@ def by_kind(pairs: Sequence[Pair], x: Any) -> list[Any]:
     """Cuts a tree of arrays (..., all pairs, W) into the portions of the kinds."""
     if len(pairs) == 1:
         return [x]
-    ends = np.cumsum([0, *(len(p.offset.x) for p in pairs)]).tolist()
+    ends = np.cumsum([0, *(len(p.pose.numbers) for p in pairs)]).tolist()
     return [
         jax.tree.map(lambda y, a=a, b=b: lax.slice_in_dim(y, a, b, axis=y.ndim - 2), x)
         for a, b in itertools.pairwise(ends)
@@ -94,7 +98,7 @@ def smooth_rows(pairs: Sequence[Pair]) -> Array | None:
     marks = []
     for p in pairs:
         own = [core.curved for core in (p.first, p.second) if core.curved is not None]
-        marks.append(functools.reduce(jnp.logical_or, own, jnp.zeros((len(p.offset.x), 1), bool)))
+        marks.append(functools.reduce(jnp.logical_or, own, jnp.zeros((len(p.pose.numbers), 1), bool)))
     if all(core.curved is None for p in pairs for core in (p.first, p.second)):
         return None
     return concat(marks)
@@ -111,7 +115,7 @@ def _corner_numbers(pairs: Sequence[Pair], direction: Vec) -> tuple[Array, Array
     asked = []
     for pair, toward in zip(pairs, by_kind(pairs, direction), strict=True):
         asked.append((pair.first, toward))
-        asked.append((pair.second, -pair.turn.to_local(toward)))
+        asked.append((pair.second, -pair.pose.axes.to_local(toward)))
     numbers = corner_numbers(asked)
     return concat(numbers[::2]), concat(numbers[1::2])
 
@@ -121,8 +125,8 @@ def _point(pairs: Sequence[Pair], direction: Vec, code1: Array, code2: Array) ->
     points = []
     for pair, (toward, one, two) in zip(pairs, by_kind(pairs, (direction, code1, code2)), strict=True):
         a = support(pair.first, toward, one)
-        b = support(pair.second, -pair.turn.to_local(toward), two)
-        points.append(a - pair.offset - pair.turn.to_world(b))
+        b = support(pair.second, -pair.pose.axes.to_local(toward), two)
+        points.append(a - pair.pose.pos - pair.pose.axes.to_world(b))
     return Vec.concat(points)
 
 

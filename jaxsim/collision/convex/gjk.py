@@ -67,7 +67,7 @@ def nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
       search: which are asked at all (npair, W); most rounds; the tolerance is the distance below which cores touch
         where rounding leaves no better one (float32), and the error of smooth distances.
     """
-    offset = Vec(*(c + jnp.zeros_like(reach) for c in Vec.concat([p.offset for p in pairs])))
+    offset = Vec(*(c + jnp.zeros_like(reach) for c in Vec.concat([p.pose.pos for p in pairs])))
     first = farthest(pairs, offset)
     zero = jnp.zeros_like(reach)
     none = zero > 0

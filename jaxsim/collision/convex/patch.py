@@ -13,13 +13,14 @@ import itertools
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jax import Array
+import numpy as np
+from jax import Array, lax
 
 from jaxsim.collision.convex.meeting import Meeting
 from jaxsim.collision.convex.outline import Outline
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.largest import entry_at, first_largest
-from jaxsim.collision.points import Points, stack_points
+from jaxsim.collision.points import Points
 from jaxsim.collision.vec import Vec, unit
 from jaxsim.math.stage import stage
 
@@ -39,6 +40,8 @@ _ROUNDS = 2
 """How often four corners are exchanged for better ones: nearly always enough for the largest area."""
 _STAY = 1e-6
 """Part of an area, or of the square of a diagonal, that is not worth an exchange."""
+_DIAGONALS = np.array(list(itertools.combinations(range(4), 2)))
+"""The pairs of four corners."""
 
 
 class _Corners(NamedTuple):
@@ -67,15 +70,19 @@ def contact_patch(meeting: Meeting, direction: Vec, radius: Array, reach: Array,
     """
     first, second, flat1, flat2 = meeting
     corners, normal, toward = _clipped(first, second, direction, flat1, flat2, reach + radius)
-    number = settled(_first(corners.point.stop(), corners.valid, normal.stop(), toward))
-    numbers, used = [number], [jnp.any(corners.valid, axis=1)]
+    point, up = corners.point.stop(), normal.stop()
+    numbers = settled(_first(point, corners.valid, up, toward))[:, None]
+    used = jnp.any(corners.valid, axis=1, keepdims=True)
     for _ in range(points - 1):
-        number, more = settled(_next(corners.point.stop(), corners.valid, normal.stop(), numbers))
-        numbers.append(number)
-        used.append(used[-1] & more)
-    for _ in range(_ROUNDS if points == 4 else 0):
-        wider = settled(_wider(corners.point.stop(), corners.valid, normal.stop(), numbers))
-        numbers = [jnp.where(used[3], new, old) for new, old in zip(wider, numbers, strict=True)]
+        number, more = settled(_next(point, corners.valid, up, numbers))
+        numbers = jnp.concatenate([numbers, number[:, None]], axis=1)
+        used = jnp.concatenate([used, used[:, -1:] & more[:, None]], axis=1)
+    if points == 4:
+
+        def exchange(_: int, numbers: Array) -> Array:
+            return jnp.where(used[:, 3:], settled(_wider(point, corners.valid, up, numbers)), numbers)
+
+        numbers = lax.fori_loop(0, _ROUNDS, exchange, numbers)
     return _contacts(corners, normal, radius, numbers, used)
 
 
@@ -181,9 +188,10 @@ def _between(a: Vec, b: Vec) -> Vec:
 
 
 @stage
-def _next(point: Vec, valid: Array, normal: Vec, numbers: list[Array]) -> tuple[Array, Array]:
+def _next(point: Vec, valid: Array, normal: Vec, numbers: Array) -> tuple[Array, Array]:
     """The candidate that adds most to the length, then to the area, of what is there; and whether it adds any."""
-    held = [_at(point, number) for number in numbers]
+    there = _at(point, numbers)
+    held = [Vec(*(c[:, k] for c in there)) for k in range(numbers.shape[1])]
     if len(held) == 1:
         away = point - held[0].lifted()
         gain = away.dot(away)
@@ -208,40 +216,42 @@ def _next(point: Vec, valid: Array, normal: Vec, numbers: list[Array]) -> tuple[
 
 
 @stage
-def _wider(point: Vec, valid: Array, normal: Vec, numbers: list[Array]) -> list[Array]:
-    """The largest quadrilateral that has two of the four candidates for a diagonal, and the others beside it."""
-    held = [_at(point, number) for number in numbers]
-    mine = jnp.zeros_like(valid)
-    for number in numbers:
-        mine = mine | (jnp.arange(valid.shape[1])[:, None] == number[:, None])
-    best, ends = jnp.zeros_like(held[0].x), numbers
-    for a, b in itertools.combinations(range(4), 2):
-        diagonal = held[b] - held[a]
-        height = diagonal.lifted().cross(point - held[a].lifted()).dot(normal.lifted())
-        # of equal ones those that are there, whatever the roundings
-        bonus = jnp.where(mine, _STAY * diagonal.dot(diagonal)[:, None], 0.0)
-        left, right = (first_largest(jnp.where(valid, s * height + bonus, -jnp.inf)) for s in (1.0, -1.0))
-        area = entry_at(height, left) - entry_at(height, right)
-        better = area > best * (1 + _STAY)
-        best = jnp.where(better, area, best)
-        ends = [
-            jnp.where(better, n, old)
-            for n, old in zip((numbers[a], numbers[b], left, right), ends, strict=True)
-        ]
-    return ends
+def _wider(point: Vec, valid: Array, normal: Vec, numbers: Array) -> Array:
+    """The largest quadrilateral that has two of the four candidates for a diagonal, and the others beside it.
+
+    Four candidates are given by number, (npair, 4, W), and returned so.
+    """
+    held = _at(point, numbers)
+    begin, end = (Vec(*(c[:, ends] for c in held)) for ends in _DIAGONALS.T)
+    diagonal = end - begin
+    across = normal.lifted().cross(diagonal)
+    height = _between(begin, point).dot(
+        Vec(*(c[:, :, None] for c in across))
+    )  # (npair, diagonal, candidate, W)
+    # of equal ones those that are there, whatever the roundings
+    mine = jnp.any(numbers[:, :, None] == jnp.arange(valid.shape[1])[:, None], axis=1)
+    bonus = jnp.where(mine[:, None], _STAY * diagonal.dot(diagonal)[:, :, None], 0.0)
+    sides = jnp.stack([height, -height], axis=1)
+    beside = jnp.where(valid[:, None, None], sides + bonus[:, None], -jnp.inf)
+    number = first_largest(beside.reshape(-1, *beside.shape[3:])).reshape(*sides.shape[:3], -1)
+    area = jnp.sum(jnp.take_along_axis(sides, number[:, :, :, None], axis=3)[:, :, :, 0], axis=1)
+    ends = [numbers[:, ends] for ends in _DIAGONALS.T]
+    found = jnp.stack([*ends, number[:, 0], number[:, 1]], axis=2)  # (npair, diagonal, 4, W)
+    best = jnp.zeros_like(area[:, 0])
+    for k in range(len(_DIAGONALS)):
+        better = area[:, k] > best * (1 + _STAY)
+        best = jnp.where(better, area[:, k], best)
+        numbers = jnp.where(better[:, None], found[:, k], numbers)
+    return numbers
 
 
 @stage
-def _contacts(
-    corners: _Corners, normal: Vec, radius: Array, numbers: list[Array], used: list[Array]
-) -> Points:
-    points = []
-    for number, valid in zip(numbers, used, strict=True):
-        dist = entry_at(corners.height, number) - radius
-        points.append(
-            Points(dist, _at(corners.point, number) + normal * (0.5 * dist + radius), normal, valid=valid)
-        )
-    return stack_points(points)
+def _contacts(corners: _Corners, normal: Vec, radius: Array, numbers: Array, used: Array) -> Points:
+    """The candidates of the given numbers, (npair, points, W), half way between the geoms."""
+    dist = _entries(corners.height, numbers) - radius[:, None]
+    pos = _at(corners.point, numbers) + normal.lifted() * (0.5 * dist + radius[:, None])
+    normal = Vec(*(jnp.broadcast_to(c[:, None], dist.shape) for c in normal))
+    return Points(dist, pos, normal, valid=used)
 
 
 def _runs(corners: Vec) -> Vec:
@@ -254,5 +264,10 @@ def _start(vectors: Vec) -> Vec:
     return Vec(*(c[:, :1] for c in vectors))
 
 
-def _at(vectors: Vec, number: Array) -> Vec:
-    return Vec(*(entry_at(c, number) for c in vectors))
+def _at(vectors: Vec, numbers: Array) -> Vec:
+    return Vec(*(_entries(c, numbers) for c in vectors))
+
+
+def _entries(table: Array, numbers: Array) -> Array:
+    """Entries (npair, m, W) of a table (npair, k, 1 or W)."""
+    return jnp.take_along_axis(table, numbers, axis=1, mode="clip")

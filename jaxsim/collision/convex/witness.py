@@ -25,7 +25,7 @@ from jaxsim.collision.convex.difference import Pair, farthest, smooth_rows
 from jaxsim.collision.convex.features import Features
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import Solid, corner_point
-from jaxsim.collision.vec import Frame, Vec
+from jaxsim.collision.vec import Pose, Vec
 from jaxsim.math.stage import stage
 
 __all__ = ["Core", "Witness", "shortest"]
@@ -48,13 +48,11 @@ class Core(NamedTuple):
     """One geom of each pair in its place; components (npair, 1 or W).
 
     Attributes:
-      pos: centre, m, world frame.
-      axes: axes in the world frame.
+      pose: in the world frame.
       solid: its parts.
     """
 
-    pos: Vec
-    axes: Frame
+    pose: Pose
     solid: Solid
 
 
@@ -116,7 +114,7 @@ def shortest(pairs: Sequence[Pair], core1: Core, core2: Core, features: Features
       features: what touches.
     """
     held1, held2 = lax.stop_gradient((core1, core2))
-    base, height = held1.axes.to_world(features.normal), None
+    base, height = held1.pose.axes.to_world(features.normal), None
     smooth = smooth_rows(pairs)
     if smooth is not None:
         base, height = _polished(pairs, held1, held2, features, base, smooth)
@@ -138,8 +136,8 @@ def _polished(
     axes, allowed = [], [normal.x < jnp.inf]
     for core in (core1, core2):
         if core.solid.disk is not None:
-            turn = jnp.where(core.axes.z.dot(normal) > 0, 1.0, -1.0).astype(normal.x.dtype)
-            axes.append(core.axes.z * turn)
+            turn = jnp.where(core.pose.axes.z.dot(normal) > 0, 1.0, -1.0).astype(normal.x.dtype)
+            axes.append(core.pose.axes.z * turn)
             allowed.append(core.solid.disk)
     tried = Vec(*(jnp.stack(jnp.broadcast_arrays(*c)) for c in zip(normal, *axes, strict=True)))
     allowed = jnp.stack(jnp.broadcast_arrays(*allowed))
@@ -173,7 +171,7 @@ def _polished(
 
 def _height(pairs: Sequence[Pair], core1: Core, n: Vec) -> Array:
     """The support function of the difference: the overlap along a direction, m."""
-    direction = core1.axes.to_local(n)
+    direction = core1.pose.axes.to_local(n)
     return farthest(pairs, direction).point.dot(direction)
 
 
@@ -182,7 +180,7 @@ def _kept(core1: Core, core2: Core, old: Vec, before: Array, new: Vec, after: Ar
 
     It does where not all corners of a face that touches were found.
     """
-    size = sum((jnp.abs(c) for c in core2.pos - core1.pos), start=jnp.abs(before))
+    size = sum((jnp.abs(c) for c in core2.pose.pos - core1.pose.pos), start=jnp.abs(before))
     step = new - old
     return (after <= before + 64 * jnp.finfo(after.dtype).eps * size) & (step.dot(step) < _FAR * _FAR)
 
@@ -249,7 +247,7 @@ def _flats(core1: Core, core2: Core, normal: Vec) -> tuple[Array, Array]:
     flats = []
     tiny = 1e-6 if normal.x.dtype == jnp.float64 else 1e-4
     for core in (core1, core2):
-        tilt = normal.cross(core.axes.z)
+        tilt = normal.cross(core.pose.axes.z)
         flat = tilt.dot(tilt) < tiny * tiny
         flats.append(flat & (False if core.solid.disk is None else core.solid.disk))
     return flats[0], flats[1]
@@ -307,15 +305,15 @@ def _pick(edges: list[Vec], number: Array) -> Vec:
 
 def _edges(core: Core, codes: Array, flat: Array) -> tuple[Vec, Vec]:
     """Two edges of the face that touches, 0: none; of a disk two radii."""
-    zero = jnp.zeros_like(core.pos.x)
+    zero = jnp.zeros_like(core.pose.pos.x)
     none = Vec(zero, zero, zero)
     edges = (none, none)
     solid = core.solid
     if solid.cornered:
-        corners = [core.axes.to_world(corner_point(solid, codes[n])) for n in range(3)]
+        corners = [core.pose.axes.to_world(corner_point(solid, codes[n])) for n in range(3)]
         edges = (corners[1] - corners[0], corners[2] - corners[0])
     if solid.disk is not None and solid.round is not None:
-        radii = (core.axes.x * solid.round.x, core.axes.y * solid.round.x)
+        radii = (core.pose.axes.x * solid.round.x, core.pose.axes.y * solid.round.x)
         edges = (radii[0].where(flat, edges[0]), radii[1].where(flat, edges[1]))
     return edges
 
@@ -323,15 +321,15 @@ def _edges(core: Core, codes: Array, flat: Array) -> tuple[Vec, Vec]:
 def _sides(core1: Core, core2: Core, f: Features, base: Vec, choice: _Choice) -> tuple[_Side, _Side]:
     """Both cores as they touch along a direction; the points of flat disks are those nearest to the other geom."""
     centre1 = _centre(core1, f.code1, f.weights)
-    centre2 = _centre(core2, f.code2, f.weights) + (core2.pos - core1.pos)
+    centre2 = _centre(core2, f.code2, f.weights) + (core2.pose.pos - core1.pose.pos)
     none = centre1 * 0.0
     fixed1 = fixed2 = none
     if core1.solid.disk is not None or core2.solid.disk is not None:
         gap = centre1 - centre2
-        gap = gap + curved_point(core1.solid, core1.axes, base, choice.flat1, none)
-        gap = (gap - curved_point(core2.solid, core2.axes, -base, choice.flat2, none)).stop()
-        fixed1 = disk_point(core1.solid, core1.axes, -gap)
-        fixed2 = disk_point(core2.solid, core2.axes, (gap + fixed1.where(choice.flat1, none)).stop())
+        gap = gap + curved_point(core1.solid, core1.pose.axes, base, choice.flat1, none)
+        gap = (gap - curved_point(core2.solid, core2.pose.axes, -base, choice.flat2, none)).stop()
+        fixed1 = disk_point(core1.solid, core1.pose.axes, -gap)
+        fixed2 = disk_point(core2.solid, core2.pose.axes, (gap + fixed1.where(choice.flat1, none)).stop())
     return (
         _Side(centre1, _edges(core1, f.code1, choice.flat1), fixed1, choice.flat1),
         _Side(centre2, _edges(core2, f.code2, choice.flat2), fixed2, choice.flat2),
@@ -341,15 +339,15 @@ def _sides(core1: Core, core2: Core, f: Features, base: Vec, choice: _Choice) ->
 def _centre(core: Core, codes: Array, weights: Array) -> Vec:
     """The corners' shares, relative to the geom's centre."""
     if not core.solid.cornered:
-        return core.pos * 0.0
-    parts = [core.axes.to_world(corner_point(core.solid, codes[n])) * weights[n] for n in range(3)]
+        return core.pose.pos * 0.0
+    parts = [core.pose.axes.to_world(corner_point(core.solid, codes[n])) * weights[n] for n in range(3)]
     return parts[0] + parts[1] + parts[2]
 
 
 def _points(core1: Core, core2: Core, side1: _Side, side2: _Side, n: Vec) -> tuple[Vec, Vec]:
     """The points of both cores that are farthest along a unit vector, and against it."""
-    first = side1.centre + curved_point(core1.solid, core1.axes, n, side1.flat, side1.fixed)
-    second = side2.centre + curved_point(core2.solid, core2.axes, -n, side2.flat, side2.fixed)
+    first = side1.centre + curved_point(core1.solid, core1.pose.axes, n, side1.flat, side1.fixed)
+    second = side2.centre + curved_point(core2.solid, core2.pose.axes, -n, side2.flat, side2.fixed)
     return first, second
 
 
@@ -386,8 +384,8 @@ def _newton(
     for number, axis in ((choice.one, t), (choice.two, u)):
         edge = _pick(edges, number)
         held, some = edge.stop(), number >= 0
-        bent = bend(core1.solid, core1.axes, base, axis, side1.flat)
-        bent = bent + bend(core2.solid, core2.axes, -base, axis, side2.flat)
+        bent = bend(core1.solid, core1.pose.axes, base, axis, side1.flat)
+        bent = bent + bend(core2.solid, core2.pose.axes, -base, axis, side2.flat)
         bent = bent - axis * height
         row = (
             jnp.where(some, held.dot(t), bent.dot(t)),

@@ -27,7 +27,7 @@ from jaxsim.collision.convex.hull import Corners, Tables, hulls_of
 from jaxsim.collision.convex.solid import KINDS, solid_of
 from jaxsim.collision.points import Points, Portion, Search, Shape
 from jaxsim.collision.select import pick_least
-from jaxsim.collision.vec import Frame, Vec
+from jaxsim.collision.vec import Frame, Pose, Vec
 from jaxsim.enums import GeomType
 from jaxsim.math.axis import take
 from jaxsim.math.gather import rows_by_world
@@ -193,9 +193,9 @@ def _prism_shape(pos: Vec, axes: Frame, grid: _Grid, prisms: _Prism) -> Shape:
             for parts in zip(*flat[1:], strict=True)
         )
     )
-    size = flat[1] * 0.0
-    kind = jnp.full((len(size.x), 1), int(GeomType.HFIELD), jnp.int32)
-    return Shape(pos + axes.to_world(flat[0]), axes, size, kind * 0, kind, Corners(points))
+    pose = Pose.of(pos + axes.to_world(flat[0]), axes)
+    kind = jnp.full((len(pose.numbers), 1), int(GeomType.HFIELD), jnp.int32)
+    return Shape(pose, jnp.zeros_like(pose.numbers[:, :3, :1]), kind * 0, kind, Corners(points))
 
 
 @stage
