@@ -31,6 +31,9 @@ __all__ = [
 _FUSED = 8
 """Most operands of a concatenation into which XLA for CPU fuses what computes them."""
 
+_CONTRACTED = 128
+"""Most terms of a contraction that programs for CPUs compute in one kernel."""
+
 _WRITTEN_OUT = 256
 """Most terms of a sum that programs for accelerators compute in one kernel."""
 
@@ -137,11 +140,21 @@ def mask_product(mask: np.ndarray, x: Array) -> Array:
 
 
 def contract(a: Array, b: Array) -> Array:
-    """Sum over the first axes of `a (n, ..., W)` and `b (n, ..., W)`, as one elementwise kernel."""
-    total = a[:1] * b[:1]
-    for i in range(1, a.shape[0]):
-        total = total + a[i : i + 1] * b[i : i + 1]
-    return total[0]
+    """Sum over the first axes of `a (n, ..., W)` and `b (n, ..., W)`, as one elementwise kernel.
+
+    Of more than `_CONTRACTED` terms partial sums come first, so that compile time does not grow with their number.
+    """
+    n = a.shape[0]
+    if platform() != "cpu" and n > _WRITTEN_OUT:
+        return jnp.sum(a * b, axis=0)
+    size = 1 if platform() != "cpu" or n <= _CONTRACTED else -(-n // _FUSED**2)
+    whole = n // size * size
+    total = a[:size] * b[:size]
+    for i in range(size, whole, size):
+        total = total + a[i : i + size] * b[i : i + size]
+    if size == 1:
+        return total[0]
+    return sum_rows(jnp.concatenate([total, a[whole:] * b[whole:]]))
 
 
 def sum_rows(x: Array) -> Array:

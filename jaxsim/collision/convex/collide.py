@@ -63,8 +63,9 @@ def collide_nearest(
     found = _searched(pairs, shape1, shape2, cores, search)
     key = jnp.where(found.meet, -_DEEP, jnp.minimum(jnp.sqrt(found.square) - cores, 0.0))
     rows, filled, dropped = pick_least(jnp.where(found.far, 1.0, key), slots=slots)
-    own = (shape1._replace(assets=None), shape2._replace(assets=None), found, reach)
-    one, other, found, reach = gathered(own, rows)
+    own = [shape._replace(assets=None).each(lambda x: jnp.moveaxis(x, 0, -2)) for shape in (shape1, shape2)]
+    *own, found, reach = gathered((*own, found, reach), rows)
+    one, other = (shape.each(lambda x: jnp.moveaxis(x, -2, 0)) for shape in own)
     found = lax.stop_gradient(found)
     one, other = one._replace(assets=shape1.assets), other._replace(assets=shape2.assets)
     types = (tuple(_types(portions, 0)), tuple(_types(portions, 1)))
