@@ -133,6 +133,23 @@ def test_pairs_of_many_types_agree_with_c() -> None:
     oracle.assert_same_contacts([f[:, :5] for f in oracle.ours(data)], [w[:, :5] for w in wanted], 1e-3)
 
 
+def test_round_geoms_and_meshes_as_one_kind() -> None:
+    """Spheres have neither a face nor an edge that the meshes among them could lie on."""
+    shapes = [oracle.SHAPES[kind] for kind in ("sphere", "mesh")]
+    bodies = "".join(f'<body><freejoint/><geom {shapes[i % 2]} margin=".01"/></body>' for i in range(14))
+    mj_model = mujoco.MjModel.from_xml_string(
+        f"<mujoco>{oracle.ASSETS}<worldbody>{bodies}</worldbody></mujoco>"
+    )
+    kind = slot_layout(put_model(mj_model)).kinds[-1]
+    assert kind.types == ((GeomType.SPHERE, GeomType.MESH), (GeomType.MESH, GeomType.MESH))
+    qpos = oracle.random_qpos(mj_model, 4, np.random.default_rng(22), 0.8)
+    xpos, xmat, wanted = oracle.detect(mj_model, qpos)
+    model = oracle.native_model(mj_model, nconmax=100)
+    data = oracle.run(model, oracle.native_data(model, xpos, xmat))
+    assert not np.any(np.asarray(data.warning))
+    oracle.assert_same_contacts([f[:, :5] for f in oracle.ours(data)], [w[:, :5] for w in wanted], 1e-6)
+
+
 def test_pairs_of_many_types_that_touch_are_counted() -> None:
     """Where more pairs touch than are kept, the bit is up."""
     mj_model = _mixture("disable")

@@ -23,22 +23,6 @@ TOLERANCE = 1e-6
 _OURS = {"nconmax", "njmax", "onset", "mesh_graph", "mesh_graphadr", "mesh_normal", "tex_data"}
 """Buffer sizes and smoothing are ours; hulls, vertex normals and painted pixels are equivalent, not equal."""
 
-_POLYGONS = {"mesh_polyvertnum", "mesh_polyvertadr", "mesh_polyvert", "mesh_polymap", "mesh_polyothers"}
-"""Polygons of hulls and their first corners come in another order."""
-
-
-def _polygons(model: Model) -> list[set[tuple[int, ...]]]:
-    """Polygons of each mesh, the least corner first."""
-    found = []
-    for first, count in zip(model.mesh_polyadr, model.mesh_polynum, strict=True):
-        paths = set()
-        for p in range(first, first + count):
-            start, size = model.mesh_polyvertadr[p], model.mesh_polyvertnum[p]
-            path = model.mesh_polyvert[start : start + size]
-            paths.add(tuple(np.roll(path, -int(np.argmin(path))).tolist()))
-        found.append(paths)
-    return found
-
 
 def _error(ours: Any, theirs: Any) -> float:
     ours, theirs = np.asarray(ours), np.asarray(theirs)
@@ -56,12 +40,10 @@ def differences(ours: Model, theirs: Model) -> dict[str, Any]:
     """Returns the fields that differ, with their relative error or both values."""
     found: dict[str, Any] = {}
     ours, theirs = without_voxels(ours), without_voxels(theirs)
-    if _polygons(ours) != _polygons(theirs):
-        found["polygons"] = [a ^ b for a, b in zip(_polygons(ours), _polygons(theirs), strict=False)]
     for cls, name in ((Model, ""), (Option, "opt"), (Statistic, "stat")):
         a, b = (getattr(m, name) if name else m for m in (ours, theirs))
         for field in dataclasses.fields(cls):
-            if field.name in _OURS | _POLYGONS or field.name in ("opt", "stat"):
+            if field.name in _OURS or field.name in ("opt", "stat"):
                 continue
             x, y = getattr(a, field.name), getattr(b, field.name)
             if isinstance(y, (str, bytes, tuple, Hooks)):

@@ -64,7 +64,7 @@ def shape_outline(types: Sequence[int], shape: Shape, direction: Vec) -> Outline
     found: Outline | None = None
     if any(not KINDS[GeomType(kind)].edges for kind in types):
         zero = local * 0.0
-        found = Outline(zero.lifted(), zero.lifted(), zero)
+        found = Outline(_joined([zero, zero]), zero.lifted(), zero)
     for kind in edged:
         own = _FORMS[GeomType(kind)](shape, local)
         found = own if found is None else either(shape.kind == kind, own, found)

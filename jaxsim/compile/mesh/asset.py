@@ -224,7 +224,7 @@ def _process(mesh: Mesh, needs_hull: bool) -> None:
     if mirrored:
         for index in (t.face, t.facenormal, t.facetexcoord):
             index[:, [1, 2]] = index[:, [2, 1]]
-        mesh.polygons = [path[::-1] for path in mesh.polygons]
+        mesh.polygons = [path[:1] + path[:0:-1] for path in mesh.polygons]
     vert = _transform(mesh, vert)
     origin, area = centroid(Corners.of(vert, t.face))
     if area < MINVAL:

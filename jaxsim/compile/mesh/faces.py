@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jaxsim.compile.mesh.bins import listed_order
 from jaxsim.math.constants import MINVAL
 
 __all__ = ["Polygons", "hull_polygons", "join_polygons"]
@@ -11,8 +12,8 @@ __all__ = ["Polygons", "hull_polygons", "join_polygons"]
 _ANGLE = 0.01
 """Width of a bin of directions, rad: triangles whose normals fall into one bin, and that share an edge, are merged.
 
-Bins are those of the C compiler, by azimuth and by angle to the z axis; neighbours on two sides of a bin's edge stay
-apart, however near their normals are.
+Bins are those of the C compiler, by azimuth and by angle to the z axis, and in its order; neighbours on two sides of a
+bin's edge stay apart, however near their normals are.
 """
 
 Polygons = list[list[int]]
@@ -35,11 +36,14 @@ def hull_polygons(vert: np.ndarray, face: np.ndarray) -> Polygons:
     azimuth = np.where(polar, 0.0, np.round(np.arctan2(normal[:, 1], normal[:, 0]) / _ANGLE))
     angle = np.round(np.arccos(np.clip(normal[:, 2], -1, 1)) / _ANGLE)
     angle = np.where(polar, np.where(normal[:, 2] < 0, np.round(np.pi / _ANGLE), 0.0), angle)
-    _, bins = np.unique(np.stack([azimuth, angle], axis=1), axis=0, return_inverse=True)
+    keys, first, bins = np.unique(
+        np.stack([azimuth, angle], axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    turn = np.argsort(first)
     found: Polygons = []
-    for b in range(bins.max(initial=-1) + 1):
+    for b in turn[listed_order(keys[turn])]:
         for triangles in _connected(face[bins.reshape(-1) == b]):
-            found += _outlines(triangles)
+            found += _outline(triangles)
     return found
 
 
@@ -59,19 +63,17 @@ def _connected(face: np.ndarray) -> list[np.ndarray]:
     return [face[group == seed] for seed in np.unique(group)]
 
 
-def _outlines(face: np.ndarray) -> Polygons:
-    """The closed paths along the edges that belong to one triangle only."""
-    edges = {(int(t[i]), int(t[(i + 1) % 3])): None for t in face for i in range(3)}
-    after = {a: b for a, b in edges if (b, a) not in edges}
-    found: Polygons = []
-    while after:
-        start, here = after.popitem()
-        path = [start]
-        while here != start:
-            path.append(here)
-            here = after.pop(here)
-        found.append(path)
-    return found
+def _outline(face: np.ndarray) -> Polygons:
+    """The closed path along the edges that belong to one triangle only, from the first of them."""
+    edges = [(int(t[i]), int(t[(i + 1) % 3])) for t in face for i in range(3)]
+    all_edges = set(edges)
+    after = {a: b for a, b in edges if (b, a) not in all_edges}
+    path = [next(iter(after))]
+    while len(path) <= len(after) and (here := after.get(path[-1])) is not None:
+        if here == path[0]:
+            return [path]
+        path.append(here)
+    return []
 
 
 def join_polygons(meshes: list[Polygons], vertices: list[int]) -> dict[str, np.ndarray]:

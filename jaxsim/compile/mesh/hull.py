@@ -42,7 +42,7 @@ def convex_hull(vert: np.ndarray, most: int) -> Hull:
     face = hull.simplices.astype(np.int64)
     a, b, c = vert[face[:, 0]], vert[face[:, 1]], vert[face[:, 2]]
     inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
-    face[inward] = face[inward][:, [0, 2, 1]]
+    face[inward] = face[inward][:, [1, 0, 2]]
     return Hull(face)
 
 
