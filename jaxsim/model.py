@@ -417,6 +417,9 @@ class Model(Catalogue):
     mesh_polyothers: np.ndarray = static(
         "nmeshpolymap 3", "for a vertex and a polygon at it, three more corners that span it: structure.quads"
     )
+    mesh_polytilt: Array = leaf(
+        "nmeshpoly 3", "what unit normals of polygons lack if taken from rounded vertices: structure.hulls"
+    )
     geom_hfieldcells: np.ndarray = static(
         "ngeom 2", "most columns and rows of a height field's cells under the geom: structure.cells"
     )
