@@ -19,6 +19,7 @@ from jaxsim.structure.budgets import asked_sizes
 from jaxsim.structure.cells import cells_under
 from jaxsim.structure.hulls import polygon_tilts
 from jaxsim.structure.quads import other_corners
+from jaxsim.structure.snaps import frame_snaps
 
 __all__ = ["as_model", "make_data", "put_model"]
 
@@ -49,6 +50,7 @@ def _converted_model(mj_model: Any, fields: dict[str, Any], sizes: dict[str, Any
         "mesh_polyothers": other_corners(fields),
         "mesh_polytilt": polygon_tilts(fields, np.asarray(mj_model.mesh_polynormal).reshape(-1, 3)),
         "geom_hfieldcells": cells_under(fields),
+        **frame_snaps(fields),
     }
     return with_voxels(from_fields(fields | derived | _asked(mj_model) | sizes))
 
@@ -120,6 +122,9 @@ _OWN = (
     "mesh_polyothers",
     "mesh_polytilt",
     "geom_hfieldcells",
+    "body_snap",
+    "geom_snap",
+    "site_snap",
 )
 """Fields of Model that are jaxsim's own, beside names."""
 
