@@ -417,6 +417,14 @@ class Model(Catalogue):
     mesh_polyothers: np.ndarray = static(
         "nmeshpolymap 3", "for a vertex and a polygon at it, three more corners that span it: structure.quads"
     )
+    mesh_polytilt: Array = leaf(
+        "nmeshpoly 3", "what unit normals of polygons lack if taken from rounded vertices: structure.hulls"
+    )
+    body_snap: Array = leaf(
+        "nbody 7", "added to body_ipos, m, and body_iquat in kinematics: structure.snaps", optional=True
+    )
+    geom_snap: Array = leaf("ngeom 7", "the same of geom_pos, m, and geom_quat", optional=True)
+    site_snap: Array = leaf("nsite 7", "the same of site_pos, m, and site_quat", optional=True)
     geom_hfieldcells: np.ndarray = static(
         "ngeom 2", "most columns and rows of a height field's cells under the geom: structure.cells"
     )

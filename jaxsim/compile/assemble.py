@@ -33,6 +33,7 @@ from jaxsim.mjcf.schema import landing
 from jaxsim.model import Model, from_fields
 from jaxsim.structure.budgets import asked_sizes, parse_budgets
 from jaxsim.structure.cells import cells_under
+from jaxsim.structure.snaps import frame_snaps
 
 __all__ = ["compile_document"]
 
@@ -107,7 +108,7 @@ def _compile(document: Document) -> dict[str, Any]:
         names=names.table(),
         nuserdata=max(0, sizes["nuserdata"]),
     )
-    return fields | {"geom_hfieldcells": cells_under(fields)} | _buffers(document)
+    return fields | {"geom_hfieldcells": cells_under(fields)} | frame_snaps(fields) | _buffers(document)
 
 
 def _buffers(document: Document) -> dict[str, Any]:

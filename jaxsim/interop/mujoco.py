@@ -17,7 +17,9 @@ from jaxsim.options import Option, Statistic
 from jaxsim.pipeline import make_data as native
 from jaxsim.structure.budgets import asked_sizes
 from jaxsim.structure.cells import cells_under
+from jaxsim.structure.hulls import polygon_tilts
 from jaxsim.structure.quads import other_corners
+from jaxsim.structure.snaps import frame_snaps
 
 __all__ = ["as_model", "make_data", "put_model"]
 
@@ -44,7 +46,12 @@ def put_model(
 
 def _converted_model(mj_model: Any, fields: dict[str, Any], sizes: dict[str, Any]) -> Model:
     """The model of some fields, with what jaxsim derives from them, and buffer sizes where they are given by hand."""
-    derived = {"mesh_polyothers": other_corners(fields), "geom_hfieldcells": cells_under(fields)}
+    derived = {
+        "mesh_polyothers": other_corners(fields),
+        "mesh_polytilt": polygon_tilts(fields, np.asarray(mj_model.mesh_polynormal).reshape(-1, 3)),
+        "geom_hfieldcells": cells_under(fields),
+        **frame_snaps(fields),
+    }
     return with_voxels(from_fields(fields | derived | _asked(mj_model) | sizes))
 
 
@@ -106,7 +113,19 @@ def _same(a: Any, b: Any) -> bool:
     return a == b
 
 
-_OWN = ("nconmax", "njmax", "max_geom_pairs", "hooks", "onset", "mesh_polyothers", "geom_hfieldcells")
+_OWN = (
+    "nconmax",
+    "njmax",
+    "max_geom_pairs",
+    "hooks",
+    "onset",
+    "mesh_polyothers",
+    "mesh_polytilt",
+    "geom_hfieldcells",
+    "body_snap",
+    "geom_snap",
+    "site_snap",
+)
 """Fields of Model that are jaxsim's own, beside names."""
 
 

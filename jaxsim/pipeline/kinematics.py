@@ -114,8 +114,9 @@ def kinematics(model: Model, data: Data) -> Data:
     node = take(concat([first, motion, base]), plan.local)
     for pointer in plan.jumps:
         node = _compose(take(node, pointer), node)
-    offset = concat([model.body_ipos, model.geom_pos, model.site_pos, anchor])
-    turn = _matrices(concat([model.body_iquat, model.geom_quat, model.site_quat]))
+    fixed = [_fixed(model, kind, inertia) for kind, inertia in (("body", "i"), ("geom", ""), ("site", ""))]
+    offset = concat([*(pos for pos, _ in fixed), anchor])
+    turn = _matrices(concat([orientation for _, orientation in fixed]))
     names = ("xpos", "xquat", "xmat", "xaxis", *_POINTS, *_AXES)
     results = _attached(node, offset, turn, axis, static=model.static)
     return data.replace(**dict(zip(names, results, strict=True)))
@@ -123,6 +124,15 @@ def kinematics(model: Model, data: Data) -> Data:
 
 _POINTS = ("xipos", "geom_xpos", "site_xpos", "xanchor")
 _AXES = ("ximat", "geom_xmat", "site_xmat")
+
+
+def _fixed(model: Model, kind: str, inertia: str) -> tuple[Array, Array]:
+    """Positions and quaternions in the bodies of their frames of inertia, geoms or sites."""
+    pos, orientation = (getattr(model, f"{kind}_{inertia}{part}") for part in ("pos", "quat"))
+    if not model.has(f"{kind}_snap"):
+        return pos, orientation
+    shift = getattr(model, f"{kind}_snap")
+    return pos + shift[:, :3], orientation + shift[:, 3:]
 
 
 @stage

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxsim.pytree import Static, index_array
 
-__all__ = ["Hulls", "hull_corners", "hulls"]
+__all__ = ["Hulls", "hull_corners", "hulls", "polygon_tilts"]
 
 _SIDES = 16
 """Most corners of a polygon in the tables; of one with more they are taken evenly."""
@@ -41,11 +42,7 @@ def hulls(static: Static) -> Hulls:
     """The tables of a model."""
     vertex = np.asarray(static.mesh_vertadr)
     corners = [hull_corners(static, k) for k in range(static.nmesh)]
-    owner = np.repeat(np.arange(static.nmesh), static.mesh_polynum)
-    starts, sizes = static.mesh_polyvertadr, static.mesh_polyvertnum
-    polygons = [
-        vertex[owner[p]] + static.mesh_polyvert[starts[p] : starts[p] + sizes[p]] for p in range(len(owner))
-    ]
+    polygons = _polygons(static)
     turned = [np.roll(p, 1) for p in polygons]
     # entries go by vertex, then by polygon; corners of polygons by polygon
     order = np.argsort(np.concatenate([*polygons, np.zeros(0, int)]), kind="stable")
@@ -55,12 +52,41 @@ def hulls(static: Static) -> Hulls:
     others = static.mesh_polyothers + np.repeat(vertex[mesh], static.mesh_polymapnum)[:, None]
     return Hulls(
         corners=_filled(corners, 1),
-        polygon=_filled([np.roll(_thinned(p), 1) for p in polygons], 4),
+        polygon=_polygon_table(polygons),
         entries=_filled(mine, 1),
         at=index_array(at),
         others=index_array(others),
         before=index_array(np.concatenate([*turned, np.zeros(0, int)])[order]),
     )
+
+
+def _polygons(static: Any) -> list[np.ndarray]:
+    """Vertices of each polygon, rows of `mesh_vert`, as the model lists them."""
+    first = np.repeat(static.mesh_vertadr, static.mesh_polynum)
+    starts, sizes = static.mesh_polyvertadr, static.mesh_polyvertnum
+    return [first[p] + static.mesh_polyvert[starts[p] : starts[p] + sizes[p]] for p in range(len(sizes))]
+
+
+def _polygon_table(polygons: list[np.ndarray]) -> np.ndarray:
+    return _filled([np.roll(_thinned(p), 1) for p in polygons], 4)
+
+
+def polygon_tilts(fields: dict[str, Any], normals: np.ndarray) -> np.ndarray:
+    """What the polygons' unit normals lack if they are taken from the vertices and polygons that a program sees.
+
+    These are rounded to single precision, and of a polygon of very many corners some are left out.
+
+    Args:
+      fields: of all meshes: mesh_vert, mesh_vertadr and those that begin with mesh_poly.
+      normals: unit normals of the polygons as they were given, (nmeshpoly, 3).
+    """
+    if not len(normals):
+        return np.zeros((0, 3))
+    corners = np.asarray(fields["mesh_vert"], float)[_polygon_table(_polygons(SimpleNamespace(**fields)))]
+    sides = corners[:, 1:] - corners[:, :1]
+    vectors = np.sum(np.cross(sides[:, :-1], sides[:, 1:]), axis=1)
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return normals - np.where(length > 0, vectors / np.where(length > 0, length, 1.0), [1.0, 0.0, 0.0])
 
 
 def hull_corners(static: Static, mesh: int) -> np.ndarray:

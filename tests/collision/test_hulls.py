@@ -9,8 +9,11 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 
+import jaxsim
 from jaxsim.collision.convex.hull import Hull, Tables, farthest_corners, hulls_of
 from jaxsim.collision.vec import Vec
+from jaxsim.interop.mujoco import put_model
+from jaxsim.worlds import expand
 from tests.collision import oracle
 
 
@@ -85,3 +88,40 @@ def test_meshes_of_different_sizes() -> None:
     assert table[:, 0].max() < 1e-6
     # depths that are nearly equal along several directions leave the normal to rounding
     assert np.quantile(table.max(1), 0.97) < 1e-6
+
+
+def _tilted_asset() -> str:
+    """A mesh whose vertices are rounded where its frame of inertia is moved to."""
+    vertex = " ".join(map(str, np.round(3 * _corners()[1] + [0.1, 0.3, 7.1], 3).ravel()))
+    return (
+        f'<mujoco><asset><mesh name="m" vertex="{vertex}" refquat="1 .1 .2 .3"/></asset>'
+        '<worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>'
+    )
+
+
+def test_normals_of_polygons_are_those_before_rounding() -> None:
+    """Of vertices in single precision they would be off by their rounding, of caps of 40 corners too."""
+    xml = _tilted_asset()
+    wanted = mujoco.MjModel.from_xml_string(xml).mesh_polynormal
+    for model in (jaxsim.load_model(xml), put_model(mujoco.MjModel.from_xml_string(xml))):
+        normal = np.asarray(hulls_of(expand(model)).normal)[..., 0]
+        np.testing.assert_allclose(normal, wanted, atol=1e-10)
+        assert np.abs(np.asarray(model.mesh_polytilt)).max() > 1e-8
+
+
+def test_derivative_of_normals_by_vertices() -> None:
+    """Both modes against central differences: normals follow vertices that are moved."""
+    model = expand(jaxsim.load_model(_tilted_asset()))
+    rng = np.random.default_rng(0)
+    along = jnp.asarray(rng.normal(size=model.mesh_vert.shape))
+    weight = jnp.asarray(rng.normal(size=model.mesh_polytilt.shape))
+
+    def total(vert: jax.Array) -> jax.Array:
+        return jnp.sum(weight * hulls_of(model.replace(mesh_vert=vert)).normal)
+
+    at = model.mesh_vert
+    slope = (total(at + 1e-6 * along) - total(at - 1e-6 * along)) / 2e-6
+    forward = jax.jvp(total, (at,), (along,))[1]
+    reverse = jnp.sum(jax.grad(total)(at) * along)
+    # central differences: rounding 1e-16 / 1e-6, and a third derivative of 1e2 times 1e-12
+    np.testing.assert_allclose([forward, reverse], slope, rtol=1e-8)

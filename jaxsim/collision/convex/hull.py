@@ -19,6 +19,7 @@ from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.vec import Vec
 from jaxsim.math.axis import concat, take
 from jaxsim.math.gather import rows_by_world
+from jaxsim.math.safe import normalize
 from jaxsim.math.vector import cross
 from jaxsim.model import Model
 from jaxsim.structure.climb import Ladder, ladder
@@ -38,7 +39,7 @@ class Tables(NamedTuple):
     Attributes:
       hulls: tables of corners and polygons.
       vert: vertices, m (nmeshvert, 3, 1 or W).
-      normal: outward normals of polygons, of any length (npoly, 3, 1 or W).
+      normal: outward normals of polygons, nearly of length 1 (npoly, 3, 1 or W).
       ladder: neighbours; None: the hulls are small.
       starts: the farthest corner in each of the directions (27 nmesh, 1 or W); None: as above.
     """
@@ -79,7 +80,7 @@ class Corners(NamedTuple):
 def hulls_of(model: Model) -> Tables:
     """The tables of a model, once a step."""
     tables = hulls(model.static)
-    normal = _area_vectors(model.mesh_vert, tables.polygon)
+    normal = normalize(_area_vectors(model.mesh_vert, tables.polygon))[0] + model.mesh_polytilt
     corners = tables.corners
     if corners.shape[1] <= _WHOLE:
         return Tables(tables, model.mesh_vert, normal, None, None)

@@ -11,7 +11,7 @@ from jaxsim.compile.columns import column, columns, landed
 from jaxsim.compile.inertia import MESH, principal_axes
 from jaxsim.compile.mesh.builtin import SHAPES
 from jaxsim.compile.mesh.data import Triangles
-from jaxsim.compile.mesh.faces import Polygons, hull_polygons, join_polygons
+from jaxsim.compile.mesh.faces import Polygons, hull_polygons, join_polygons, polygon_normals
 from jaxsim.compile.mesh.hull import Hull, convex_hull
 from jaxsim.compile.mesh.moments import Corners, centroid, products, solid_center, surface_center
 from jaxsim.compile.mesh.msh import read_msh
@@ -22,6 +22,7 @@ from jaxsim.enums import GeomType
 from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3, to_matrix, unit_quat
+from jaxsim.structure.hulls import polygon_tilts
 from jaxsim.structure.quads import other_corners
 
 __all__ = ["Mesh", "compile_mesh", "mesh_fields"]
@@ -50,6 +51,7 @@ class Mesh:
         triangles: vertices, faces, normals and texture coordinates.
         hull: convex hull, None if nothing needs it.
         polygons: those that bound the hull.
+        polygon_normals: their unit normals.
     """
 
     element: Element
@@ -59,6 +61,7 @@ class Mesh:
     triangles: Triangles = field(default_factory=Triangles)
     hull: Hull | None = None
     polygons: Polygons = field(default_factory=list)
+    polygon_normals: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     pos: Vec3 = ORIGIN
     quat: Quat = IDENTITY
     volume: float = 0.0
@@ -257,6 +260,7 @@ def _process(mesh: Mesh, needs_hull: bool) -> None:
     vert = (vert - center) @ turn
     low, high = np.minimum(vert.min(0), 1e10).tolist(), vert.max(0).tolist()
     mesh.box = ((low[0], low[1], low[2]), (high[0], high[1], high[2]))
+    mesh.polygon_normals = polygon_normals(vert, mesh.polygons)
     t.vert = vert.astype(np.float32)
     t.normal = (t.normal @ turn).astype(np.float32)
 
@@ -347,4 +351,6 @@ def mesh_fields(meshes: list[Mesh]) -> dict[str, Any]:
     fields["mesh_normal"] = join("mesh_normal", [t.normal for t in parts])
     fields["mesh_texcoord"] = join("mesh_texcoord", [t.texcoord for t in parts])
     fields["mesh_polyothers"] = other_corners(fields)
+    normals = np.concatenate([np.zeros((0, 3)), *(mesh.polygon_normals for mesh in meshes)])
+    fields["mesh_polytilt"] = polygon_tilts(fields, normals)
     return fields

@@ -7,7 +7,7 @@ import numpy as np
 from jaxsim.compile.mesh.bins import listed_order
 from jaxsim.math.constants import MINVAL
 
-__all__ = ["Polygons", "hull_polygons", "join_polygons"]
+__all__ = ["Polygons", "hull_polygons", "join_polygons", "polygon_normals"]
 
 _ANGLE = 0.01
 """Width of a bin of directions, rad: triangles whose normals fall into one bin, and that share an edge, are merged.
@@ -74,6 +74,20 @@ def _outline(face: np.ndarray) -> Polygons:
             return [path]
         path.append(here)
     return []
+
+
+def polygon_normals(vert: np.ndarray, polygons: Polygons) -> np.ndarray:
+    """Outward unit normals of polygons, (n, 3); of those that are not quite flat the mean by area."""
+    if not polygons:
+        return np.zeros((0, 3))
+    sizes = np.array([len(p) for p in polygons])
+    starts = np.cumsum(sizes) - sizes
+    rows = np.concatenate(polygons)
+    place = np.arange(len(rows)) - np.repeat(starts, sizes)
+    following = rows[np.repeat(starts, sizes) + (place + 1) % np.repeat(sizes, sizes)]
+    first = np.repeat(vert[rows[starts]], sizes, axis=0)
+    vectors = np.add.reduceat(np.cross(vert[rows] - first, vert[following] - first), starts)
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), MINVAL)
 
 
 def join_polygons(meshes: list[Polygons], vertices: list[int]) -> dict[str, np.ndarray]:
