@@ -163,8 +163,8 @@ def simulate(model: Any, worlds: int, steps: int, seed: int, fields: tuple[str, 
     data = jaxsim.make_data(model)
     real = data.qpos.dtype
     qpos, ctrl = starting_pose(model)
-    low, high = control_range(model, 0.625)
-    width = 0.08 * (high - low)
+    low, high = control_range(model)
+    width = np.where(np.isfinite(high - low), 0.08 * (high - low), 0.1)
     shape = (worlds, 2, model.nu)
     omega = jnp.asarray(2 * np.pi * rng.uniform(0.3, 1.5, shape), real)
     phase = jnp.asarray(rng.uniform(0, 2 * np.pi, shape), real)

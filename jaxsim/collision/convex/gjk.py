@@ -55,7 +55,6 @@ class _State(NamedTuple):
     found: Nearest
     running: Array
     rounds: Array
-    touch: Array
 
 
 def nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
@@ -76,27 +75,27 @@ def nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
     found = Nearest(stack_vertices([first] * 4), weights, point, point.dot(point), none, none)
     rounding = jnp.finfo(zero.dtype).eps * jnp.sqrt(found.square)
     touch = jnp.minimum(search.tolerance, rounding / _ANGLE)
-    state = _State(found, search.active, jnp.zeros((), jnp.int32), touch)
+    state = _State(found, search.active, jnp.zeros((), jnp.int32))
 
     return lax.while_loop(
-        lambda s: jnp.any(s.running), lambda s: _round(pairs, reach, search, s), state
+        lambda s: jnp.any(s.running), lambda s: _round(pairs, reach, touch, search, s), state
     ).found
 
 
-def _round(pairs: Sequence[Pair], reach: Array, search: Search, state: _State) -> _State:
+def _round(pairs: Sequence[Pair], reach: Array, touch: Array, search: Search, state: _State) -> _State:
     """Puts one vertex into the simplex of each pair."""
     old = state.found
     new = farthest(pairs, -old.point)
     corners = pick(_first_free(old.weights), new, old.corners)
     closest = closest_to_origin(corners.point)
-    verdict = settled(_verdict(state, new.point, closest, reach, search))
+    verdict = settled(_verdict(state, new.point, closest, reach, touch, search))
     found = _moved(old, corners, closest, verdict)
     count = state.rounds + 1
-    return _State(found, (verdict == _MOVES) & (count < search.iterations), count, state.touch)
+    return _State(found, (verdict == _MOVES) & (count < search.iterations), count)
 
 
 @stage
-def _verdict(state: _State, w: Vec, closest: Closest, reach: Array, search: Search) -> Array:
+def _verdict(state: _State, w: Vec, closest: Closest, reach: Array, touch: Array, search: Search) -> Array:
     """What becomes of each pair: one of the numbers above, (npair, W)."""
     x, square = state.found.point, state.found.square
     eps = jnp.finfo(square.dtype).eps
@@ -107,9 +106,7 @@ def _verdict(state: _State, w: Vec, closest: Closest, reach: Array, search: Sear
     far = (along > 0) & (along * along > reach * reach * square)
     stalled = closest.square >= square * (1 - 4 * eps)
     rest = jnp.where(closest.inside, _MEETS, jnp.where(stalled, _RESTS, _MOVES))
-    verdict = jnp.where(
-        square <= state.touch * state.touch, _MEETS, jnp.where(far, _FAR, jnp.where(close, _RESTS, rest))
-    )
+    verdict = jnp.where(square <= touch * touch, _MEETS, jnp.where(far, _FAR, jnp.where(close, _RESTS, rest)))
     return jnp.where(state.running, verdict, _RESTS)
 
 

@@ -198,8 +198,6 @@ def _fan(shape: Shape, other: Outline | None, codes: Array, *, meshes: bool) -> 
 
 def _at(table: np.ndarray, rows: Array) -> Array:
     """Rows of a table of the model: (npair, k, W) of (n, k) or of (n,) by (npair, k, W)."""
-    if table.ndim == 1:
-        return jnp.asarray(table).at[rows].get(mode="promise_in_bounds")
     return rows_by_world(jnp.asarray(table)[..., None], rows)
 
 
