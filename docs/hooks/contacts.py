@@ -29,11 +29,11 @@ searches to 1e-10 m in at most 400 rounds, jaxsim as it does by default. `python
 """
 
 SEARCH = (
-    "which face or edge counts as lying on the other: C takes those of the features at which its search ends, jaxsim "
-    "those that face most"
+    "which face or edge counts as lying on the other: of the edges at the corner of a box C takes the first that is "
+    "within 5 degrees of the face, jaxsim the flattest; cylinders have facets in C"
 )
 TWICE = "C lists the end of an edge twice where nothing else of it is above the face"
-MANY = "of more than four corners four that span a large area, which need not be C's"
+MANY = "of more than four corners jaxsim keeps the four of largest area; C's search for them may end at less"
 CENTRES = "C finds no contact where the origins coincide: its search has no direction to begin with"
 CURVED = "C's depths of round geoms are inexact at some poses: its search ends early"
 PRISMS = (

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 from jax.core import Tracer
 
 from jaxsim.enums import (
@@ -140,7 +140,8 @@ def asks_for_more(model: Model) -> Array | None:
     traced = [x for x, _ in _must_be_zero(model) if isinstance(x, Tracer)]
     if not traced:
         return None
-    return jnp.any(jnp.concatenate([jnp.ravel(x != 0) for x in traced]))
+    # behind a barrier, else XLA reduces each array by a kernel of its own
+    return jnp.any(lax.optimization_barrier(jnp.concatenate([jnp.ravel(x != 0) for x in traced])))
 
 
 _PASSED = 64
