@@ -241,3 +241,30 @@ def test_stacks_rest() -> None:
         data = jax.jit(lambda m, d: jax.lax.fori_loop(0, 500, lambda _, x: jaxsim.step(m, x), d))(model, data)
         assert np.abs(data.qvel).max() < 1e-3
         np.testing.assert_allclose(data.qpos, mj_data.qpos, atol=1e-3)
+
+
+@pytest.mark.parametrize(("first", "second"), [("box", "cylinder"), ("box", "mesh"), ("cylinder", "sphere")])
+def test_geoms_that_just_touch(first: str, second: str) -> None:
+    """At a distance of exactly 0 there is no contact, but of a sphere; of any overlap there is."""
+    cube = " ".join(f"{x} {y} {z}" for x in (-0.25, 0.25) for y in (-0.25, 0.25) for z in (-0.25, 0.25))
+    shapes = {
+        "box": 'type="box" size=".5 .5 .25"',
+        "cylinder": 'type="cylinder" size=".5 .25"',
+        "sphere": 'size=".25"',
+        "mesh": 'type="mesh" mesh="cube"',
+    }
+    mj_model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><asset><mesh name="cube" vertex="{cube}"/></asset><worldbody>
+        <body><freejoint/><geom {shapes[first]}/></body>
+        <body><freejoint/><geom {shapes[second]}/></body></worldbody></mujoco>"""
+    )
+    qpos = np.zeros((3, 14))
+    qpos[:, [3, 10]] = 1.0
+    qpos[:, 7:10] = [0.03125, 0.0625, 0.5]
+    qpos[:, 9] += [1e-9, 0.0, -1e-9]
+    xpos, xmat, wanted = oracle.detect(mj_model, qpos)
+    model = oracle.native_model(mj_model)
+    data = oracle.run(model, oracle.native_data(model, xpos, xmat))
+    counts = [len(contacts) for contacts in wanted]
+    assert counts == ([0, 1, 1] if second == "sphere" else [0, 0, 4])
+    np.testing.assert_array_equal(np.asarray(data.ncon), counts)

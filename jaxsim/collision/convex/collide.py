@@ -109,7 +109,10 @@ def _touching(
     found = shortest(pairs, core1, core2, features)
 
     middle = (found.first + found.second) * 0.5
-    single = Points(found.dist, shape1.pos + middle, found.normal, valid=~features.far)
+    # as in the C engine, geoms without a round skin whose distance just is that of detection do not touch
+    skin = core1.solid.ball + core2.solid.ball
+    beyond = lax.stop_gradient((found.dist >= reach) & (skin == 0))
+    single = Points(found.dist, shape1.pos + middle, found.normal, valid=~features.far & ~beyond)
     ends = np.cumsum([0, *(p.size for p in portions)]).tolist()
     each = stack_points([single])
     points = [_rows(each, start, start + p.size) for start, p in zip(ends, portions, strict=False)]
