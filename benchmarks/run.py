@@ -1,6 +1,6 @@
 """Runs jaxsim, MJX and the C engine side by side and saves a table, JSON and a plot.
 
-    python -m benchmarks.run                        # everything; about ten minutes on two cores
+    python -m benchmarks.run                        # everything; about half an hour on two cores
     python -m benchmarks.run --cases ant --repeats 5
 
 On a GPU the default is 1,024, 2,048, 4,096 and 8,192 worlds, on a CPU 1,024. Close everything else first.
@@ -25,6 +25,11 @@ __all__ = ["CASES", "locate", "main", "page"]
 CASES = {
     "humanoid": ("mujoco", "mjx/test_data/humanoid/humanoid.xml"),
     "ant": ("gymnasium", "envs/mujoco/assets/ant.xml"),
+    "cheetah": ("dm_control", "suite/cheetah.xml"),
+    "quadruped": ("jaxsim", "models/quadruped.xml"),
+    "own humanoid": ("jaxsim", "models/humanoid.xml"),
+    "barkour": ("mujoco", "mjx/test_data/barkour_v0/assets/barkour_v0_mjx.xml"),
+    "shadow hand": ("mujoco", "mjx/test_data/shadow_hand/scene_right.xml"),
 }
 """Model by name: the installed package that carries it and its path there."""
 

@@ -10,6 +10,9 @@ from jaxsim.collision.pairs.convex import PAIRS
 from tests.collision import oracle
 
 NAMES = [(a.name.lower(), b.name.lower()) for a, b in PAIRS]
+FUSED = {("ellipsoid", "cylinder"), ("cylinder", "cylinder")}
+"""Pairs whose kernels, as XLA's optimisations make them, must agree on points of disks that rounding decides."""
+RANDOM = [pytest.param(*pair, marks=pytest.mark.optimised if pair in FUSED else []) for pair in NAMES]
 
 
 def reach(kind: str, size: np.ndarray, direction: np.ndarray) -> np.ndarray:
@@ -37,7 +40,7 @@ def overlap(
     return total - np.einsum("iw,wi->w", xpos[1] - xpos[0], n)
 
 
-@pytest.mark.parametrize(("first", "second"), NAMES)
+@pytest.mark.parametrize(("first", "second"), RANDOM)
 def test_random_poses(first: str, second: str) -> None:
     """Separated within the margin, touching, shallow and deep: one point, the right distance, normal and place."""
     mj_model = oracle.two_geoms(first, second, 'margin=".1"')

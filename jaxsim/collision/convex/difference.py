@@ -106,26 +106,36 @@ def smooth_rows(pairs: Sequence[Pair]) -> Array | None:
 
 def farthest(pairs: Sequence[Pair], direction: Vec) -> Vertex:
     """The vertices of the differences that are farthest in directions, components (all pairs, W)."""
-    code1, code2 = settled(_corner_numbers(pairs, direction))
-    return Vertex(_point(pairs, direction, code1, code2), code1, code2)
+    opposite = settled(_opposite(pairs, direction))
+    code1, code2 = settled(_corner_numbers(pairs, direction, opposite))
+    return Vertex(_point(pairs, direction, opposite, code1, code2), code1, code2)
 
 
 @stage
-def _corner_numbers(pairs: Sequence[Pair], direction: Vec) -> tuple[Array, Array]:
+def _opposite(pairs: Sequence[Pair], direction: Vec) -> Vec:
+    """The opposite directions in the frames of the second geoms.
+
+    Computed once: along the axis of a disk its direction in the disk's plane is that of rounding errors, and points put
+    together from several would be far from the disk.
+    """
+    directions = by_kind(pairs, direction)
+    return Vec.concat([-pair.pose.axes.to_local(d) for pair, d in zip(pairs, directions, strict=True)])
+
+
+@stage
+def _corner_numbers(pairs: Sequence[Pair], direction: Vec, opposite: Vec) -> tuple[Array, Array]:
     asked = []
-    for pair, toward in zip(pairs, by_kind(pairs, direction), strict=True):
-        asked.append((pair.first, toward))
-        asked.append((pair.second, -pair.pose.axes.to_local(toward)))
+    for pair, (one, other) in zip(pairs, by_kind(pairs, (direction, opposite)), strict=True):
+        asked += [(pair.first, one), (pair.second, other)]
     numbers = corner_numbers(asked)
     return concat(numbers[::2]), concat(numbers[1::2])
 
 
 @stage
-def _point(pairs: Sequence[Pair], direction: Vec, code1: Array, code2: Array) -> Vec:
-    points = []
-    for pair, (toward, one, two) in zip(pairs, by_kind(pairs, (direction, code1, code2)), strict=True):
-        a = support(pair.first, toward, one)
-        b = support(pair.second, -pair.pose.axes.to_local(toward), two)
+def _point(pairs: Sequence[Pair], direction: Vec, opposite: Vec, code1: Array, code2: Array) -> Vec:
+    points, own = [], by_kind(pairs, (direction, opposite, code1, code2))
+    for pair, (toward, back, one, two) in zip(pairs, own, strict=True):
+        a, b = support(pair.first, toward, one), support(pair.second, back, two)
         points.append(a - pair.pose.pos - pair.pose.axes.to_world(b))
     return Vec.concat(points)
 

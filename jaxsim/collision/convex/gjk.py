@@ -14,7 +14,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.convex.difference import Pair, Vertex, farthest, pick, stack_vertices
+from jaxsim.collision.convex.difference import Pair, Vertex, farthest, pick, smooth_rows, stack_vertices
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.simplex import Closest, closest_to_origin
 from jaxsim.collision.points import Search
@@ -64,7 +64,7 @@ def nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
       pairs: the cores, kind by kind; below npair are all of them.
       reach: distance of the cores above which nothing is asked, m, (npair, W).
       search: which are asked at all (npair, W); most rounds; the tolerance is the distance below which cores touch
-        where rounding leaves no better one (float32), and the error of smooth distances.
+        that are curved, or where rounding leaves no better one (float32), and the error of smooth distances.
     """
     offset = Vec(*(c + jnp.zeros_like(reach) for c in Vec.concat([p.pose.pos for p in pairs])))
     first = farthest(pairs, offset)
@@ -74,7 +74,9 @@ def nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
     point = first.point
     found = Nearest(stack_vertices([first] * 4), weights, point, point.dot(point), none, none)
     rounding = jnp.finfo(zero.dtype).eps * jnp.sqrt(found.square)
-    touch = jnp.minimum(search.tolerance, rounding / _ANGLE)
+    touch, smooth = jnp.minimum(search.tolerance, rounding / _ANGLE), smooth_rows(pairs)
+    if smooth is not None:  # the search of curved cores that overlap may come to rest near their surface
+        touch = jnp.where(smooth, search.tolerance, touch)
     state = _State(found, search.active, jnp.zeros((), jnp.int32))
 
     return lax.while_loop(

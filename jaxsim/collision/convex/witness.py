@@ -148,7 +148,7 @@ def _polished(
         height = _height(pairs, core1, new)
         # of equal ones the axis, so that it is found exactly
         slack = jnp.where(value < jnp.inf, 8 * jnp.finfo(value.dtype).eps * jnp.abs(value), 0.0)
-        better = allowed[count] & (height <= value + slack)
+        better = allowed[count] & settled(_at_most(height, value + slack))
         return new.where(better, n), jnp.where(better, height, value)
 
     def step(count: Array, state: tuple[Vec, Array, Array]) -> tuple[Vec, Array, Array]:
@@ -160,8 +160,8 @@ def _polished(
         full = _next(core1, core2, f, n, choice)
         new = full.where(last, _unit(n + (full - n) * share))
         height = _height(pairs, core1, new)
-        better = jnp.where(last, _kept(core1, core2, n, value, new, height), height <= value)
-        better = better & smooth
+        kept, lower = settled((_kept(core1, core2, n, value, new, height), _at_most(height, value)))
+        better = jnp.where(last, kept, lower) & smooth
         return new.where(better, n), jnp.where(better, height, value), jnp.where(better, 1.0, 0.3 * share)
 
     first = (normal, jnp.full_like(normal.x, jnp.inf))
@@ -175,6 +175,12 @@ def _height(pairs: Sequence[Pair], core1: Core, n: Vec) -> Array:
     return farthest(pairs, direction).point.dot(direction)
 
 
+@stage
+def _at_most(one: Array, other: Array) -> Array:
+    return one <= other
+
+
+@stage
 def _kept(core1: Core, core2: Core, old: Vec, before: Array, new: Vec, after: Array) -> Array:
     """Whether a step from one normal to another is short and does not make the overlap larger.
 
