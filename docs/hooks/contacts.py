@@ -45,18 +45,26 @@ SPREAD = (
     "distances are along it"
 )
 
+ROUND_ENDS = (
+    "of capsules that lie on a face C clips a line from a point of the round end, found at a direction up to half a "
+    "degree from the face's normal, jaxsim the axis"
+)
+TIES = "where origins coincide features tie, and rounding decides which of them is taken"
+
 WHY: dict[str, tuple[str, ...]] = {
     **{f"hfield-{kind}": (PRISMS,) for kind in ("sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")},
     "sphere-ellipsoid": (CENTRES, CURVED),
     "capsule-ellipsoid": (CENTRES, CURVED),
     "capsule-cylinder": (CENTRES, CURVED, SEARCH),
-    "capsule-mesh": (CURVED, SEARCH),
+    "capsule-box": (TIES,),
+    "capsule-mesh": (CURVED, SEARCH, ROUND_ENDS),
     "ellipsoid-ellipsoid": (CENTRES,),
     "ellipsoid-cylinder": (CENTRES,),
     "ellipsoid-box": (CENTRES,),
     "cylinder-cylinder": (CENTRES, SEARCH, MANY, SPREAD),
     "cylinder-box": (CENTRES, SEARCH, MANY, SPREAD),
     "cylinder-mesh": (SEARCH, MANY, SPREAD),
+    "box-box": (TIES,),
     "box-mesh": (SEARCH, TWICE, MANY, SPREAD),
     "mesh-mesh": (SEARCH, TWICE, MANY, SPREAD),
 }
