@@ -29,11 +29,11 @@ from jax.extend.core import Primitive
 from jax.extend.core import jaxpr_as_fun as _jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
-from jaxsim.math.gather import widen
+from jaxsim.math.gather import widen, width_of
 from jaxsim.math.stage import common_platform, lowering_for, platform
 from jaxsim.pytree import bare
 
-__all__ = ["expand", "in_each", "lift", "squeeze", "width_of"]
+__all__ = ["expand", "in_each", "lift", "squeeze"]
 
 Leaves = Sequence[Any]
 
@@ -46,11 +46,6 @@ def expand(tree: Any) -> Any:
 def squeeze(tree: Any) -> Any:
     """Removes a worlds axis of width 1."""
     return jax.tree.map(lambda x: x[..., 0], tree)
-
-
-def width_of(tree: Any) -> int:
-    """Number of worlds of a native pytree: the widest last axis."""
-    return max((x.shape[-1] for x in jax.tree.leaves(tree)), default=1)
 
 
 def in_each(function: Callable[..., Any]) -> Callable[..., Any]:

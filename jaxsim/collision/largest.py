@@ -9,7 +9,7 @@ from jax import Array
 from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import stage
 
-__all__ = ["along", "entry_at", "first_largest"]
+__all__ = ["along", "entries_at", "entry_at", "first_largest"]
 
 _TOGETHER = 8
 """Numbers compared in one kernel."""
@@ -20,9 +20,14 @@ def along(direction: Vec, vectors: Array) -> Array:
     return Vec.split(vectors).dot(direction.lifted())
 
 
+def entries_at(table: Array, index: Array) -> Array:
+    """Entries (n, m, W) of a table (n, k, 1 or W), at `index` (n, m, W)."""
+    return jnp.take_along_axis(table, index, axis=1, mode="clip")
+
+
 def entry_at(table: Array, index: Array) -> Array:
     """Entries (n, W) of a table (n, k, 1 or W), at `index` (n, W)."""
-    return jnp.take_along_axis(table, index[:, None], axis=1, mode="clip")[:, 0]
+    return entries_at(table, index[:, None])[:, 0]
 
 
 def first_largest(values: Array) -> Array:

@@ -15,7 +15,17 @@ from jax import Array, lax
 
 from jaxsim.math.axis import concat, take
 
-__all__ = ["Index", "by_world", "entries", "gathered", "joined", "rows_by_world", "rows_of", "widen"]
+__all__ = [
+    "Index",
+    "by_world",
+    "entries",
+    "gathered",
+    "joined",
+    "rows_by_world",
+    "rows_of",
+    "widen",
+    "width_of",
+]
 
 Index = np.ndarray | Array
 
@@ -87,6 +97,11 @@ def joined(parts: Sequence[Index]) -> Index:
 def by_world(index: Index) -> Array:
     """As an array (..., 1 or W)."""
     return jnp.asarray(index[:, None]) if isinstance(index, np.ndarray) else index
+
+
+def width_of(tree: Any) -> int:
+    """Number of worlds of a native pytree: the widest last axis."""
+    return max((x.shape[-1] for x in jax.tree.leaves(tree)), default=1)
 
 
 def widen(x: Array, width: int) -> Array:

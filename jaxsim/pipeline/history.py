@@ -14,6 +14,7 @@ from jax import Array
 
 from jaxsim.math.axis import concat, take
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.gather import width_of
 from jaxsim.model import Model
 from jaxsim.structure.channels import Channels, actuator_channels, sensor_channels
 
@@ -58,7 +59,7 @@ def user_slot(history: Array, channels: Channels) -> Array:
 def _at(x: Array, place: Array) -> Array:
     """Entries of x (n, samples, ..., W) at a place (n, W)."""
     index = place.reshape(place.shape[0], 1, *(1,) * (x.ndim - 3), place.shape[-1])
-    width = max(x.shape[-1], place.shape[-1])
+    width = width_of((x, place))
     x, index = (jnp.broadcast_to(a, (*a.shape[:-1], width)) for a in (x, index))
     return jnp.take_along_axis(x, index, axis=1)[:, 0]
 
@@ -168,7 +169,7 @@ def insert(
     times = put(ring.times, time, here & ~exact[:, None], moved)
     samples = put(ring.values, values[:, None], here[:, :, None], moved[:, :, None])
     cursor = jnp.where(newest & due, (ring.cursor + 1) % k, ring.cursor)
-    width = max(x.shape[-1] for x in (history, times, samples, cursor))
+    width = width_of((history, times, samples, cursor))
     user = ring.user if user is None else user
     parts = (user[:, None], cursor[:, None].astype(history.dtype), times)
     parts = (*parts, samples.reshape(len(samples), -1, samples.shape[-1]))

@@ -10,6 +10,7 @@ from jax import Array, lax
 
 from jaxsim import worlds
 from jaxsim.data import Data
+from jaxsim.math.gather import width_of
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import blank
 from jaxsim.pipeline.integrate import advance, integrate_pos
@@ -32,7 +33,7 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
     """
     h = model.opt.timestep
     start = worlds.expand(blank(model)).replace(**state)
-    width = worlds.width_of((model, start))
+    width = width_of((model, start))
     start = jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], width)), start)
 
     def stage(carry: tuple[Data, Slope, Slope], table: tuple[Array, ...]) -> tuple[Any, Array]:

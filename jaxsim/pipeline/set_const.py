@@ -21,6 +21,7 @@ from jaxsim.math import safe
 from jaxsim.math.axis import add_rows, concat, mask_product, take
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.dense_inverse import inverse, product
+from jaxsim.math.gather import width_of
 from jaxsim.math.vector import cross, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import blank, initial_state
@@ -187,7 +188,7 @@ def _weights(model: Model, data: Data) -> dict[str, Array]:
     if model.ntendon:
         M = M + tendon_armature(model, data)
     rates = _rates(model, data)
-    width = worlds.width_of((M, rates, data.cdof))
+    width = width_of((M, rates, data.cdof))
     trees = _trees(model.static)
     body, dof = [], []
     squares: Any = 0

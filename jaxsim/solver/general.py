@@ -15,7 +15,7 @@ from jax import Array, lax
 from jaxsim.math.axis import concat, take
 from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.math.dense_inverse import clamped_solve
-from jaxsim.math.gather import widen
+from jaxsim.math.gather import widen, width_of
 from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import stage
 from jaxsim.solver.linalg import blocks_of, is_large, substitute
@@ -55,7 +55,7 @@ def solve_general(structure: TreeStructure, lower: Array, upper: Array, b: Array
     """
     if structure.n == 0:
         return b
-    width = max(x.shape[-1] for x in (lower, upper, b))
+    width = width_of((lower, upper, b))
     below, above = lax.stop_gradient((lower, upper))
     diagonal = jnp.asarray((structure.rows == structure.cols)[:, None])
     flipped = jnp.where(diagonal, below, above), below
@@ -122,7 +122,7 @@ def _reduce(
       (size, path - size, W).
     """
     this = blocks_of(structure)[block]
-    width = max(x.shape[-1] for x in (lower, upper, b))
+    width = width_of((lower, upper, b))
     size, end = this.size, 1 + len(this.path)
     start, stop = this.dofs
     own = np.arange(start, stop)[:, None] < np.array(this.path)[None]  # entries of a block above its diagonal

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.math.axis import sum_rows, take
+from jaxsim.math.gather import width_of
 from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import platform, stage
 from jaxsim.model import Model
@@ -112,7 +113,7 @@ def minimise(
         found = _minimise(layout, limits, problem.replace(rows=rows), smooth, guess, gathered)
         return found if rows is problem.rows else found._replace(r=residuals(problem.rows, found.x))
 
-    width = max(x.shape[-1] for x in jax.tree.leaves((problem, smooth)))
+    width = width_of((problem, smooth))
     small = compact(problem.rows) if width >= _WIDE else None
     if small is None:
         return on(problem.rows, width >= _WIDE)

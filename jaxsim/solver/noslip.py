@@ -16,7 +16,7 @@ from jax import Array, lax
 
 from jaxsim.data import Data
 from jaxsim.math.axis import concat, split, sum_rows
-from jaxsim.math.gather import Index, by_world, widen
+from jaxsim.math.gather import Index, joined, widen
 from jaxsim.model import Model
 from jaxsim.solver import linalg
 from jaxsim.solver.adjoint import Optimum
@@ -169,12 +169,8 @@ def _blocks(
     contacts = [(part, force) for part, force in pairs if part.dim]
     if contacts:
         ranks = [_ranks(model, data, g) for rows in layout.contacts if rows.dim > 1 for g in rows.groups]
-        known = [rank for rank in ranks if isinstance(rank, np.ndarray)]
-        rank = (
-            np.concatenate(known) if len(known) == len(ranks) else concat([by_world(rank) for rank in ranks])
-        )
         size = max(part.dim for part, _ in contacts) - 1
-        found.append(_joined(model.nv, contacts, size, rank))
+        found.append(_joined(model.nv, contacts, size, joined(ranks)))
     return found
 
 

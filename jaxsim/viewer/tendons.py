@@ -10,6 +10,7 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.math.axis import concat, take
+from jaxsim.math.gather import width_of
 from jaxsim.math.vector import matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.tendon.path import places
@@ -55,7 +56,7 @@ def routes(model: Model, data: Data) -> Routes | None:
     if len(paths.sided.tendon):
         side = matvec_transposed(at.axes[n:], at.side - at.centre[n:])
         parts.append(wrap(first[n:], last[n:], radius[n:], side, spheres=paths.sided_spheres))
-    width = max(x.shape[-1] for part in parts for x in part)
+    width = width_of(parts)
     spread = [[jnp.broadcast_to(x, (*x.shape[:-1], width)) for x in part] for part in parts]
     found = Contact(*(concat(list(columns)) for columns in zip(*spread, strict=True)))
     return Routes(at.straight, at.wrapping, at.centre, at.axes, found)

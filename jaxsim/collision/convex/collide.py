@@ -21,7 +21,7 @@ from jaxsim.collision.points import Points, Portion, Search, Shape, stack_points
 from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Vec
 from jaxsim.math.axis import take
-from jaxsim.math.gather import gathered, widen
+from jaxsim.math.gather import gathered, widen, width_of
 from jaxsim.math.stage import stage
 
 __all__ = ["collide_convex", "collide_nearest"]
@@ -80,7 +80,7 @@ def _searched(pairs: list[Pair], shape1: Shape, shape2: Shape, reach: Array, sea
     """The distances of the cores up to a reach (m); of pairs that are not asked they are far."""
     # what differs between worlds makes all of it as wide as the worlds are many
     numbers = (shape1.pose, shape2.pose, shape1.sizes, shape2.sizes, reach, search.active)
-    width = max(x.shape[-1] for x in jax.tree.leaves(numbers))
+    width = width_of(numbers)
     asked = search._replace(active=widen(search.active, width))
     found = nearest(pairs, *lax.stop_gradient((widen(reach, width), asked)))
     return found._replace(far=found.far | ~asked.active)

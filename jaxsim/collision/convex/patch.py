@@ -19,7 +19,7 @@ from jax import Array, lax
 from jaxsim.collision.convex.meeting import Meeting
 from jaxsim.collision.convex.outline import Outline
 from jaxsim.collision.convex.settle import settled
-from jaxsim.collision.largest import entry_at, first_largest
+from jaxsim.collision.largest import entries_at, entry_at, first_largest
 from jaxsim.collision.points import Points
 from jaxsim.collision.vec import Vec, unit
 from jaxsim.math.stage import stage
@@ -172,7 +172,7 @@ def _first(point: Vec, valid: Array, normal: Vec, toward: Vec) -> Array:
     apart = _between(point, point)
     square = jnp.where(valid[:, None], apart.dot(apart), -jnp.inf)
     farthest = jnp.argmax(square, axis=2)
-    diagonal = Vec(*(jnp.take_along_axis(c, farthest, axis=1) for c in point)) - point
+    diagonal = _at(point, farthest) - point
     aside = Vec(*(c[:, :, None] for c in diagonal)).cross(apart).dot(Vec(*(c[:, None, None] for c in normal)))
     aside = jnp.where(valid[:, None], aside, 0.0)
     area = jnp.max(aside, axis=2) - jnp.min(aside, axis=2)
@@ -225,9 +225,8 @@ def _wider(point: Vec, valid: Array, normal: Vec, numbers: Array) -> Array:
     begin, end = (Vec(*(c[:, ends] for c in held)) for ends in _DIAGONALS.T)
     diagonal = end - begin
     across = normal.lifted().cross(diagonal)
-    height = _between(begin, point).dot(
-        Vec(*(c[:, :, None] for c in across))
-    )  # (npair, diagonal, candidate, W)
+    # of every candidate over every diagonal, (npair, 6, k, W)
+    height = _between(begin, point).dot(Vec(*(c[:, :, None] for c in across)))
     # of equal ones those that are there, whatever the roundings
     mine = jnp.any(numbers[:, :, None] == jnp.arange(valid.shape[1])[:, None], axis=1)
     bonus = jnp.where(mine[:, None], _STAY * diagonal.dot(diagonal)[:, :, None], 0.0)
@@ -248,7 +247,7 @@ def _wider(point: Vec, valid: Array, normal: Vec, numbers: Array) -> Array:
 @stage
 def _contacts(corners: _Corners, normal: Vec, radius: Array, numbers: Array, used: Array) -> Points:
     """The candidates of the given numbers, (npair, points, W), half way between the geoms."""
-    dist = _entries(corners.height, numbers) - radius[:, None]
+    dist = entries_at(corners.height, numbers) - radius[:, None]
     pos = _at(corners.point, numbers) + normal.lifted() * (0.5 * dist + radius[:, None])
     normal = Vec(*(jnp.broadcast_to(c[:, None], dist.shape) for c in normal))
     return Points(dist, pos, normal, valid=used)
@@ -265,9 +264,5 @@ def _start(vectors: Vec) -> Vec:
 
 
 def _at(vectors: Vec, numbers: Array) -> Vec:
-    return Vec(*(_entries(c, numbers) for c in vectors))
-
-
-def _entries(table: Array, numbers: Array) -> Array:
-    """Entries (npair, m, W) of a table (npair, k, 1 or W)."""
-    return jnp.take_along_axis(table, numbers, axis=1, mode="clip")
+    """Vectors, components (npair, m, W), that were chosen of (npair, k, W)."""
+    return Vec(*(entries_at(c, numbers) for c in vectors))

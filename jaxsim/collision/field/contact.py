@@ -15,6 +15,7 @@ from jax import Array, lax
 
 from jaxsim.collision.field.search import descend, spread, starts
 from jaxsim.collision.field.shapes import Field, Fields, Functions, bounds_of, field_of
+from jaxsim.collision.largest import entries_at
 from jaxsim.collision.points import Points, Shape
 from jaxsim.collision.vec import Frame, Vec, fallback_unit, unit
 from jaxsim.enums import GeomType
@@ -81,7 +82,7 @@ def collide_fields(
 
 def _entries(x: Vec, rows: Array) -> Vec:
     """Points, components (npair, count, W), that were chosen of (npair, k, W)."""
-    return Vec(*(jnp.take_along_axis(c, rows, axis=1, mode="clip") for c in x))
+    return Vec(*(entries_at(c, rows) for c in x))
 
 
 def _points(first: Field, second: Field, held: tuple[Field, Field], x: Vec) -> tuple[Array, Vec, Vec]:

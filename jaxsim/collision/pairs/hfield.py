@@ -30,7 +30,7 @@ from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Frame, Pose, Vec
 from jaxsim.enums import GeomType
 from jaxsim.math.axis import take
-from jaxsim.math.gather import rows_by_world
+from jaxsim.math.gather import rows_by_world, width_of
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.pytree import Static
@@ -186,7 +186,7 @@ def _prism_shape(pos: Vec, axes: Frame, grid: _Grid, prisms: _Prism) -> Shape:
     corners = [top - centre for top in tops]
     corners += [Vec(c.x, c.y, base - centre.z) for c in corners]
     flat = [Vec(*(x.reshape(-1, x.shape[-1]) for x in c)) for c in (centre, *corners)]
-    width = max(x.shape[-1] for c in flat for x in c)
+    width = width_of(flat)
     points = Vec(
         *(
             jnp.stack([jnp.broadcast_to(x, (len(x), width)) for x in parts], axis=1)
@@ -213,7 +213,7 @@ def _grid(field: Shape) -> _Grid:
 def _extents(field: Shape, geom: Shape, *, kind: GeomType) -> tuple[Vec, Vec]:
     """The least and the largest coordinates of geoms in the frames of fields, m (npair, W)."""
     offset = field.axes.to_local(geom.pos - field.pos)
-    width = max(x.shape[-1] for x in (*offset, *field.axes.x))
+    width = width_of((offset, field.axes.x))
     faces = [axis * sign for sign in (-1.0, 1.0) for axis in field.axes]
     wide = (Vec(*(jnp.broadcast_to(c, (len(c), width)) for c in face)) for face in faces)
     direction = Vec(*(jnp.concatenate(parts) for parts in zip(*wide, strict=True)))

@@ -11,6 +11,7 @@ from jaxsim.data import Data
 from jaxsim.enums import BiasType, DisableBit, GainType
 from jaxsim.math import safe
 from jaxsim.math.axis import take
+from jaxsim.math.gather import width_of
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation.activation import activation_rate, after_step, stateful_types
 from jaxsim.pipeline.actuation.bias import BIASES
@@ -78,7 +79,7 @@ def force_slope(model: Model, data: Data) -> Array:
         return jnp.zeros((model.nout, 1), data.qvel.dtype)
     signals, _ = _signals(model, data)
     length, velocity = data.actuator_length, data.actuator_velocity
-    width = max(x.shape[-1] for x in jax.tree.leaves((model, data)))
+    width = width_of((model, data))
     velocity = jnp.broadcast_to(velocity, (model.nout, width))
 
     def force(v: Array) -> Array:

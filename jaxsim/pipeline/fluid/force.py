@@ -20,6 +20,7 @@ from jaxsim.enums import DisableBit, GeomType
 from jaxsim.math import spatial
 from jaxsim.math.axis import add_rows, concat, contract, mask_product, split, take
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.gather import width_of
 from jaxsim.math.vector import cross, matmul, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.fluid.box import box_force, equivalent_box
@@ -72,7 +73,7 @@ class _Immersed(NamedTuple):
 
     def slope(self) -> Array:
         """Derivatives (n, 6, 6, W) of the wrenches with respect to velocities."""
-        width = max(x.shape[-1] for x in (self.velocity, self.share))
+        width = width_of((self.velocity, self.share))
         directions = jnp.eye(6, dtype=self.velocity.dtype)[:, None, :, None]
         shape = (6, *self.velocity.shape[:-1], width)
         at, along = jnp.broadcast_to(self.velocity, shape), jnp.broadcast_to(directions, shape)

@@ -19,7 +19,7 @@ from jaxsim.collision.vec import Frame, Vec
 from jaxsim.enums import GeomType
 from jaxsim.math import safe
 from jaxsim.math.axis import take
-from jaxsim.math.gather import rows_by_world
+from jaxsim.math.gather import rows_by_world, width_of
 from jaxsim.model import Model
 from jaxsim.pipeline.ray.mesh import meet_triangles, vertices
 from jaxsim.pipeline.ray.primitives import PRIMITIVES
@@ -114,7 +114,7 @@ def _search(model: Model, pos: Array, mat: Array, pnt: Array, vec: Array, seen: 
         return _portion(model, pos, mat, points, pnt, vec, jnp.asarray(seen.T[:, :, None]), seen)
     count = -(-k // portion)
     row = np.minimum(np.arange(count * portion), k - 1).reshape(count, portion)
-    width = max(x.shape[-1] for x in (pos, mat, pnt, vec))
+    width = width_of((pos, mat, pnt, vec))
     pnt, vec = (jnp.broadcast_to(x, (k, 3, width)) for x in (pnt, vec))
 
     def some(rows: tuple[Array, Array, Array]) -> _Found:
@@ -206,7 +206,7 @@ def _exact(
     model: Model, pos: Array, mat: Array, pnt: Array, vec: Array, found: _Found, seen: np.ndarray
 ) -> Rays:
     """Distance and normal from the features that the search found."""
-    width = max(x.shape[-1] for x in (pos, mat, pnt, vec, found.t))
+    width = width_of((pos, mat, pnt, vec, found.t))
     hit = jnp.broadcast_to(jnp.isfinite(found.t), (len(seen), width))
     geom, feature, triangle = (
         jnp.broadcast_to(x, hit.shape) for x in (found.geom, found.feature, found.triangle)

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim import worlds
 from jaxsim.data import Data
 from jaxsim.math.axis import add_rows, concat, mask_product, take
+from jaxsim.math.gather import width_of
 from jaxsim.math.vector import cross, dot
 from jaxsim.model import Model
 from jaxsim.pipeline.added import added_by_actuators
@@ -107,7 +107,7 @@ def _jacobian_rate(model: Model, data: Data) -> Array:
         axes=jnp.swapaxes(cross(spin[:, None], jnp.swapaxes(at.axes, 1, 2)), 1, 2),
         side=motion.of_points(at.side, sites[paths.sided.side])[0],
     )
-    width = worlds.width_of((at, rates))
+    width = width_of((at, rates))
     at, rates = jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], width)), (at, rates))
     here, change = jax.jvp(lambda at: path(model, at), (at,), (rates,))
     velocities = concat([s0, s1, w0, w1, centre])
