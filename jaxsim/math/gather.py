@@ -17,6 +17,7 @@ from jaxsim.math.axis import concat, take
 
 __all__ = [
     "Index",
+    "add_by_world",
     "by_world",
     "entries",
     "gathered",
@@ -55,6 +56,14 @@ def rows_by_world(table: Array, rows: Array) -> Array:
     )
     picked = lax.gather(flat, rows[..., None], dims, (1, flat.shape[1], 1), mode=_IN_BOUNDS)
     return picked.reshape(*rows.shape[:-1], *inner, rows.shape[-1])
+
+
+def add_by_world(x: Array, rows: Array, n: int) -> Array:
+    """Sums x (..., W) into n rows: number [..., w] goes to `rows[..., w]`. The transpose of `rows_by_world`."""
+    into = jnp.zeros((n, x.shape[-1]), x.dtype)
+    if rows.shape[-1] == 1:
+        return into.at[rows[..., 0]].add(x, mode="promise_in_bounds")
+    return into.at[rows, np.arange(x.shape[-1])].add(x, mode="promise_in_bounds")
 
 
 def gathered(tree: Any, rows: Array) -> Any:

@@ -14,7 +14,8 @@ import jax
 from jax import Array
 
 from jaxsim.solver import linalg
-from jaxsim.solver.assembly import Problem, forces, hessian
+from jaxsim.solver.assembly import Problem, forces
+from jaxsim.solver.hessian import hessian, solve_hessian
 from jaxsim.solver.rows import RowValues, residuals, transpose
 from jaxsim.structure.rows import RowLayout
 
@@ -63,5 +64,5 @@ def _optimum_jvp(
 
     _, change = jax.jvp(imbalance, (problem,), (dproblem,))
     H = hessian(layout, problem, residuals(problem.rows, x))
-    dx = -linalg.solve_tree(layout.hessian, H, change)
+    dx = -solve_hessian(layout, problem, H, change)
     return found, jax.jvp(evaluate, (problem, x), (dproblem, dx))[1]

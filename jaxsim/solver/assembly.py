@@ -1,4 +1,4 @@
-"""Cost, gradient and Hessian of the reduced primal problem, put together from its rows. Native layout.
+"""Cost and gradient of the reduced primal problem, put together from its rows. Native layout.
 
 Source: Computation chapter, "Constraint solver" and "Reduced primal problem".
 """
@@ -10,16 +10,13 @@ import functools
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.math.axis import concat, sum_rows, take
+from jaxsim.math.axis import sum_rows
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf
 from jaxsim.solver import cone
-from jaxsim.solver.pyramid import Curvature
-from jaxsim.solver.rows import Rows, RowValues, gram, transpose
-from jaxsim.structure.rows import RowLayout
-from jaxsim.structure.sparsity import places_of
+from jaxsim.solver.rows import Rows, RowValues, transpose
 
-__all__ = ["Problem", "cost", "embedded", "forces", "hessian", "push"]
+__all__ = ["Problem", "cost", "forces", "push"]
 
 
 class Problem(Record):
@@ -55,24 +52,3 @@ def cost(problem: Problem, smooth: Array, x: Array, inertial: Array, r: RowValue
 def push(rows: Rows, r: RowValues, like: Array) -> Array:
     """Constraint force on the dofs at some residuals, J^T f, `(nv, W)`; `like` is any array of that shape."""
     return transpose(rows, forces(rows, r), like)
-
-
-def hessian(layout: RowLayout, problem: Problem, r: RowValues) -> Array:
-    """Entries of the Hessian of the cost, `M + J^T C J`, in `layout.hessian`'s structure."""
-    rows = problem.rows
-    scalar, cones = _curvatures(rows, r)
-    return embedded(layout, problem.M) + gram(rows, layout.hessian, scalar, cones)
-
-
-@stage
-def _curvatures(rows: Rows, r: RowValues) -> tuple[Array, list[Curvature]]:
-    cones = [cone.cone_curvature(group, v) for group, v in zip(rows.cones, r.cones, strict=True)]
-    return cone.scalar_curvature(rows, r.scalar), cones
-
-
-def embedded(layout: RowLayout, M: Array) -> Array:
-    """M's entries in the structure of the Hessian."""
-    if layout.hessian == layout.inertia:
-        return M
-    places = places_of(layout.inertia)[layout.hessian.rows, layout.hessian.cols]
-    return take(concat([M, jnp.zeros((1, M.shape[-1]), M.dtype)]), places)

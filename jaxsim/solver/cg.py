@@ -15,7 +15,6 @@ from jax import Array, lax
 
 from jaxsim.math import safe
 from jaxsim.math.axis import sum_rows
-from jaxsim.math.matrix import multiply
 from jaxsim.model import Model
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem, cost, push
@@ -49,7 +48,7 @@ def conjugate_gradients(
     """
     option, rows = model.opt, problem.rows
     scale = 1 / (model.stat.meaninertia * max(1, model.nv))
-    M = linalg.full(problem.M, structure=layout.inertia)
+    multiply = linalg.product_of(layout.inertia, problem.M)
     enough = option.tolerance * option.ls_tolerance / scale
 
     def gradient(at: Solution) -> tuple[Array, Array]:
@@ -59,7 +58,7 @@ def conjugate_gradients(
     def step(state: _State) -> _State:
         """One step of the worlds that are not done."""
         at, p = state.at, state.p
-        inertial_p, row_p = multiply(M, p), product(rows, p)
+        inertial_p, row_p = multiply(p), product(rows, p)
         small = jnp.maximum(enough * jnp.sqrt(sum_rows(p * p)), -_SEARCH_RELATIVE * sum_rows(state.g * p))
         small = jnp.where(at.done, jnp.inf, small)
         slope = slope_function(rows, at.inertial - problem.force, inertial_p, p, at.r, row_p)
@@ -87,7 +86,7 @@ def conjugate_gradients(
         done = at.done | converged | lost | (iterations >= option.iterations)
         return at._replace(iterations=iterations, converged=converged, done=done)
 
-    first = start(problem, M, smooth, guess)
+    first = start(problem, multiply, smooth, guess)
     g, scaled = gradient(first)
     none_left = sum_rows(g * scaled) <= 0
     first = first._replace(done=none_left | (option.iterations <= 0), converged=none_left)

@@ -14,13 +14,15 @@ from jax import Array
 
 from jaxsim.collision.select import pick_first
 from jaxsim.math.gather import rows_by_world
-from jaxsim.solver.jacobian import ContactJacobian, EdgeJacobian
+from jaxsim.solver.jacobian import ChainJacobian, ContactJacobian, EdgeJacobian
 from jaxsim.solver.rows import Cones, Rows, join, pieces
 
 __all__ = ["compact"]
 
 _SHARE = 4
 """How many times fewer slots are kept."""
+_SHARE_OF_CHAINS = 2
+"""The same where a slot costs little."""
 _LEAST = 8
 """Slots that are always kept."""
 
@@ -35,13 +37,13 @@ def compact(rows: Rows) -> tuple[Rows, Array] | None:
     numbers = zip(*(pieces(rows, x) for x in (rows.D, rows.aref, rows.low, rows.high)), strict=True)
     for (J, D), (_, aref), (_, low), (_, high) in numbers:
         part = Rows(J=(J,), D=D, aref=aref, low=low, high=high)
-        if isinstance(J, EdgeJacobian) and (kept := _kept(J.friction.shape[0])):
+        if isinstance(J, EdgeJacobian) and (kept := _kept(J.contacts)):
             part, over = _edges(part, J, kept)
             lost.append(over)
         parts.append(part)
     cones = []
     for group in rows.cones:
-        if kept := _kept(group.mu.shape[0]):
+        if kept := _kept(group.J):
             group, over = _cones(group, kept)
             lost.append(over)
         cones.append(group)
@@ -50,9 +52,10 @@ def compact(rows: Rows) -> tuple[Rows, Array] | None:
     return join(parts, cones), functools.reduce(jnp.logical_or, lost)
 
 
-def _kept(n: int) -> int:
-    """Slots kept of n; 0: all, as there is little to gain."""
-    kept = max(_LEAST, -(-n // _SHARE))
+def _kept(J: ContactJacobian | ChainJacobian) -> int:
+    """How many slots are kept; 0: all, as there is little to gain."""
+    n = J.J.shape[0]
+    kept = max(_LEAST, -(-n // (_SHARE_OF_CHAINS if isinstance(J, ChainJacobian) else _SHARE)))
     return kept if 2 * kept <= n else 0
 
 
@@ -61,11 +64,10 @@ def _edges(rows: Rows, J: EdgeJacobian, kept: int) -> tuple[Rows, Array]:
     n = J.friction.shape[0]
     D, aref = (x.reshape(n, -1, x.shape[-1]) for x in (rows.D, rows.aref))
     at, filled, lost = _touching(D[:, 0] > 0, kept)
-    contacts = ContactJacobian(J=at(J.contacts.J))
     count = kept * D.shape[1]
     D, aref = jnp.where(filled[:, None], at(D), 0), at(aref)
     fewer = Rows(
-        J=(EdgeJacobian(contacts=contacts, friction=at(J.friction)),),
+        J=(EdgeJacobian(contacts=J.contacts.picked(at), friction=at(J.friction)),),
         D=D.reshape(count, -1),
         aref=aref.reshape(count, -1),
         low=rows.low[:count],
@@ -78,8 +80,9 @@ def _cones(rows: Cones, kept: int) -> tuple[Cones, Array]:
     """Some of the contacts with elliptic cones, and in which worlds contacts are lost."""
     at, filled, lost = _touching(rows.D[:, 0] > 0, kept)
     D = jnp.where(filled[:, None], at(rows.D), 0)
-    J = ContactJacobian(J=at(rows.J.J))
-    return Cones(J=J, D=D, aref=at(rows.aref), friction=at(rows.friction), mu=at(rows.mu)), lost
+    return Cones(
+        J=rows.J.picked(at), D=D, aref=at(rows.aref), friction=at(rows.friction), mu=at(rows.mu)
+    ), lost
 
 
 def _touching(active: Array, kept: int) -> tuple[Callable[[Array], Array], Array, Array]:

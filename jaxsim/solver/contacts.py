@@ -27,7 +27,7 @@ from jaxsim.solver.impedance import (
     reference_gains,
     regularisation,
 )
-from jaxsim.solver.jacobian import ContactJacobian, EdgeJacobian
+from jaxsim.solver.jacobian import ChainJacobian, ContactJacobian, EdgeJacobian
 from jaxsim.solver.rows import Cones, Rows
 from jaxsim.solver.surface import in_use, surface_velocity
 from jaxsim.structure.rows import ContactRows
@@ -42,8 +42,14 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     dim = rows.dim
     contact: Contact = jax.tree.map(lambda x: x[rows.slots], data.contact)
     active, tether = in_use(model, contact)
-    sign, translation = sides(model, data, rows, contact)
-    J = ContactJacobian(J=jacobian(model, data, contact, sign, dim))
+    if rows.chains is None:
+        sign, translation = sides(model, data, rows, contact)
+        J = ContactJacobian(J=jacobian(model, data, contact, sign, dim))
+    else:
+        dofs, sign, translation = chain_sides(model, rows, contact)
+        moves = rows_by_world(_moves(model, data), dofs)
+        entries = _along_axes(contact.pos, contact.frame, moves, sign, dim=dim)
+        J = ChainJacobian(J=entries, dofs=dofs, nv=model.nv)
     velocity = J.product(data.qvel)
     if model.has("geom_surfacevel"):
         velocity = velocity + surface_velocity(model, data, rows, contact)
@@ -111,6 +117,25 @@ def _sides(model: Model, data: Data, group: ContactGroup, geom: Array) -> tuple[
     return moves[:, 1] - moves[:, 0], weight[:, 0] + weight[:, 1]
 
 
+def chain_sides(model: Model, rows: ContactRows, contact: Contact) -> tuple[Array, Array, Array]:
+    """The dofs on the chains of both bodies of contacts, `(n, k, 1 or W)`, then as `sides` by these dofs."""
+    assert rows.chains is not None
+    path = tree(model.static).path > 0
+    if any(group.selected for group in rows.groups):
+        bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
+    else:
+        pairs = [np.stack([g.body1, g.body2], axis=1) for g in rows.groups]
+        bodies = jnp.asarray(np.concatenate(pairs)[..., None])
+    dofs = rows_by_world(jnp.asarray(rows.chains[..., None]), bodies)
+    both = rows_by_world(
+        jnp.asarray(path.reshape(-1, 1)), bodies[:, ::-1, None] * model.nv + jnp.maximum(dofs, 0)
+    )
+    sign = jnp.where((dofs < 0) | both, 0, np.array([-1, 1])[:, None, None])
+    weight = rows_by_world(model.body_invweight0[:, 0], bodies)
+    dofs, sign = (x.reshape(len(x), -1, x.shape[-1]) for x in (jnp.maximum(dofs, 0), sign))
+    return dofs, sign.astype(contact.pos.dtype), weight[:, 0] + weight[:, 1]
+
+
 def _impratio(model: Model) -> Array:
     return jnp.maximum(MINVAL, model.opt.impratio)
 
@@ -142,15 +167,27 @@ def jacobian(model: Model, data: Data, contact: Contact, sign: Array, dim: int) 
       sign: 1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0, `(n, nv, 1 or W)`.
       dim: their dimension.
     """
-    centre = take(data.subtree_com, model.body_rootid[model.dof_bodyid])
-    return _along_axes(contact.pos, contact.frame, centre, data.cdof, sign, dim=dim)
+    return _along_axes(contact.pos, contact.frame, _moves(model, data), sign, dim=dim)
+
+
+def _moves(model: Model, data: Data) -> Array:
+    """Of each dof `cdof` and the point that it refers to, `(nv, 9, W)`."""
+    return concat([data.cdof, take(data.subtree_com, model.body_rootid[model.dof_bodyid])], axis=1)
 
 
 @stage
-def _along_axes(pos: Array, frame: Array, centre: Array, cdof: Array, sign: Array, *, dim: int) -> Array:
-    """Velocity of body 2 against body 1 at contacts, along (and about) the axes of their frames, by each dof."""
-    turn, slide = Vec(*components(cdof[:, :3])), Vec(*components(cdof[:, 3:]))
-    linear = slide + turn.cross(Vec(*components(pos[:, None])) - Vec(*components(centre)))
+def _along_axes(pos: Array, frame: Array, moves: Array, sign: Array, *, dim: int) -> Array:
+    """Velocity of body 2 against body 1 at contacts, along (and about) the axes of their frames, `(n, dim, k, W)`.
+
+    Args:
+      pos: of contacts, m.
+      frame: their frames, `(n, 3, 3, W)`.
+      moves: of each of k dofs `cdof` and the point that it refers to, `(k, 9, W)` or `(n, k, 9, W)`.
+      sign: 1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0, `(n, k, W)`.
+      dim: dimension of the contacts.
+    """
+    turn, slide, centre = (Vec(*components(moves[..., i : i + 3, :])) for i in (0, 3, 6))
+    linear = slide + turn.cross(Vec(*components(pos[:, None])) - centre)
     axes = [Vec(*components(frame[:, k, :, None], axis=1)) for k in range(3)]
     rows = [linear.dot(axis) for axis in axes[:dim]] + [turn.dot(axis) for axis in axes[: max(0, dim - 3)]]
     return jnp.stack([row * sign for row in rows], axis=1)

@@ -6,6 +6,7 @@ As `linalg.solve_tree`, but elimination keeps two sides: rows, and the columns a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,7 +19,7 @@ from jaxsim.math.dense_inverse import clamped_solve
 from jaxsim.math.gather import widen, width_of
 from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import stage
-from jaxsim.solver.linalg import blocks_of, is_large, substitute
+from jaxsim.solver.linalg import blocks_of, each_shape, is_large, substitute
 from jaxsim.structure.sparsity import TreeStructure, places_of
 
 __all__ = ["mul_general", "solve_general"]
@@ -45,7 +46,7 @@ def mul_general(structure: TreeStructure, lower: Array, upper: Array, x: Array) 
     """
     if structure.n == 0:
         return x
-    return multiply(_full(lower, upper, structure), x)
+    return each_shape(lambda own, both, x: multiply(_full(*both, own), x), structure, (lower, upper), x)
 
 
 def solve_general(structure: TreeStructure, lower: Array, upper: Array, b: Array) -> Array:
@@ -59,13 +60,17 @@ def solve_general(structure: TreeStructure, lower: Array, upper: Array, b: Array
     below, above = lax.stop_gradient((lower, upper))
     diagonal = jnp.asarray((structure.rows == structure.cols)[:, None])
     flipped = jnp.where(diagonal, below, above), below
-    solve = _factorise if width == 1 or is_large(structure) else _eliminate
     return lax.custom_linear_solve(
         lambda x: mul_general(structure, lower, upper, x),
         jnp.broadcast_to(b, (structure.n, width)),
-        lambda _, r: solve(structure, below, above, r),
-        transpose_solve=lambda _, r: solve(structure, *flipped, r),
+        lambda _, r: each_shape(_solve_one, structure, (below, above), r),
+        transpose_solve=lambda _, r: each_shape(_solve_one, structure, flipped, r),
     )
+
+
+def _solve_one(structure: TreeStructure, both: Sequence[Array], b: Array) -> Array:
+    solve = _factorise if b.shape[-1] == 1 or is_large(structure) else _eliminate
+    return solve(structure, *both, b)
 
 
 def _factorise(structure: TreeStructure, lower: Array, upper: Array, b: Array) -> Array:

@@ -8,19 +8,30 @@ axes of each contact's frame, `(n, dim, W)`. Source: Computation chapter, "Const
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.math.axis import add_rows, concat, take
+from jaxsim.math.axis import add_rows, concat, contract, take
+from jaxsim.math.gather import add_by_world, rows_by_world
+from jaxsim.math.linear import bilinear
 from jaxsim.math.matrix import multiply, multiply_transposed
 from jaxsim.math.stage import platform, stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
-from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of
+from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of, places_of
 
-__all__ = ["ContactJacobian", "Curvature", "DenseJacobian", "DofJacobian", "EdgeJacobian", "Jacobian"]
+__all__ = [
+    "ChainJacobian",
+    "ContactJacobian",
+    "Curvature",
+    "DenseJacobian",
+    "DofJacobian",
+    "EdgeJacobian",
+    "Jacobian",
+]
 
 Curvature = pyramid.Curvature
 
@@ -103,14 +114,78 @@ class ContactJacobian(Record):
         """Entries of `J^T C J`."""
         return _gram(self._flat(), _weighted(C, self.J), structure=structure)
 
+    def matrix(self) -> Array:
+        """J by all dofs, `(n, dim, nv, W)`."""
+        return self.J
+
+    def picked(self, pick: Callable[[Array], Array]) -> ContactJacobian:
+        """Of some of the contacts: `pick` chooses rows of arrays (n, ..., W)."""
+        return self.replace(J=pick(self.J))
+
     def _flat(self) -> Array:
         return self.J.reshape(-1, *self.J.shape[2:])
+
+
+class ChainJacobian(Record):
+    """As `ContactJacobian`, by the dofs that move one of the two bodies alone: few of a model of many trees.
+
+    A dof that moves both, or that fills up a short chain, has entries of zero.
+    """
+
+    J: Array = leaf("n dim k", "the entries")
+    dofs: Array = leaf("n k", "the dofs that they belong to", dtype=int)
+    nv: int = static("", "degrees of freedom")
+
+    def product(self, x: Array) -> Array:
+        """J x, `(n, dim, W)`."""
+        return _along(self.J, rows_by_world(x, self.dofs))
+
+    def transpose(self, f: Array) -> Array:
+        """J^T f for `f (n, dim, W)`."""
+        return add_by_world(_against(self.J, f), self.dofs, self.nv)
+
+    def gram(self, structure: TreeStructure, C: Curvature) -> Array:
+        """Entries of `J^T C J`; what the structure does not store is left out."""
+        CJ = _weighted(C, self.J).reshape(self.J.shape)
+        first, second = (self.dofs[:, side] for side in np.tril_indices(self.J.shape[2]))
+        places = rows_by_world(jnp.asarray(places_of(structure).reshape(-1, 1)), first * self.nv + second)
+        return add_by_world(_squares(CJ, self.J), places, structure.size + 1)[:-1]
+
+    def matrix(self) -> Array:
+        """J by all dofs, `(n, dim, nv, W)`."""
+        own = self.dofs[:, None, :, None] == np.arange(self.nv)[:, None]
+        return jnp.sum(jnp.where(own, self.J[:, :, :, None], 0), axis=2)
+
+    def picked(self, pick: Callable[[Array], Array]) -> ChainJacobian:
+        """Of some of the contacts: `pick` chooses rows of arrays (n, ..., W)."""
+        return self.replace(J=pick(self.J), dofs=pick(self.dofs))
+
+
+_along = bilinear(
+    "chain_product",
+    stage(lambda J, x: contract(jnp.moveaxis(J, 2, 0), jnp.moveaxis(x, 1, 0)[:, :, None])),
+    lambda ct, x: ct[:, :, None] * x[:, None],
+    lambda ct, J: _against(J, ct),
+)
+_against = bilinear(
+    "chain_transpose",
+    stage(lambda J, f: contract(jnp.moveaxis(J, 1, 0), jnp.moveaxis(f, 1, 0)[:, :, None])),
+    lambda ct, f: f[:, :, None] * ct[:, None],
+    lambda ct, J: _along(J, ct),
+)
+
+
+@stage
+def _squares(CJ: Array, J: Array) -> Array:
+    """Of each contact the lower triangle of J^T (C J), row by row, `(n, k (k + 1) / 2, W)`."""
+    first, second = np.tril_indices(J.shape[2])
+    return functools.reduce(jnp.add, [CJ[:, d, first] * J[:, d, second] for d in range(J.shape[1])])
 
 
 class EdgeJacobian(Record):
     """Scalar rows of contacts: the edges of friction pyramids, or the normals of contacts without friction."""
 
-    contacts: ContactJacobian = leaf("", "the contacts'")
+    contacts: ContactJacobian | ChainJacobian = leaf("", "the contacts'")
     friction: Array = leaf("n dim-1", "friction coefficients; none: contacts without friction")
 
     @property
@@ -133,7 +208,7 @@ class EdgeJacobian(Record):
 
     def matrix(self, nv: int) -> Array:
         """J, `(k, nv, W)`."""
-        J = self.contacts.J
+        J = self.contacts.matrix()
         if not self.friction.shape[1]:
             return J[:, 0]
         normal, tangent = J[:, :1], self.friction[:, :, None] * J[:, 1:]

@@ -17,7 +17,7 @@ first, takes over. CPU time of one world, and of compiling: n = 40, blocks 1.4 u
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -27,20 +27,23 @@ from jax import Array, lax
 from jaxsim.math.axis import concat, contract, take
 from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.math.dense_inverse import clamped_solve
-from jaxsim.math.gather import widen
+from jaxsim.math.gather import widen, width_of
 from jaxsim.math.linear import bilinear
+from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import platform, stage
 from jaxsim.math.vector import dot
 from jaxsim.solver.tree_kernel import solve_in_kernel
-from jaxsim.structure.sparsity import TreeStructure, chains_of, places_of
+from jaxsim.structure.sparsity import TreeStructure, alike_trees, chains_of, places_of
 
 __all__ = [
     "Block",
     "blocks_of",
     "dot_tree",
+    "each_shape",
     "full",
     "is_large",
     "mul_tree",
+    "product_of",
     "solve_many",
     "solve_tree",
     "substitute",
@@ -63,6 +66,53 @@ def full(A: Array, *, structure: TreeStructure, lower: bool = False) -> Array:
     return take(entries, places.reshape(-1)).reshape(*places.shape, A.shape[-1])
 
 
+def each_shape(
+    function: Callable[[TreeStructure, Sequence[Array], Array], Array],
+    structure: TreeStructure,
+    entries: Sequence[Array],
+    b: Array,
+) -> Array:
+    """`function(structure, entries, b)` of a system that falls apart into trees; those of one shape are worlds of it.
+
+    A pile of a hundred free bodies is so solved as one free body in a hundred times the worlds, by as short a program.
+
+    Args:
+      function: maps right-hand sides to results of the same shape, for each world on its own.
+      structure: of the system.
+      entries: arrays of stored entries, `(nnz, W)`.
+      b: right-hand sides, `(n, W)` or `(n, k, W)`.
+    """
+    shapes = alike_trees(structure)
+    if not shapes:
+        return function(structure, entries, b)
+    width = width_of((entries, b))
+    entries, b = [widen(A, width) for A in entries], widen(b, width)
+    parts = []
+    for alike in shapes:
+        own = [_as_worlds(A, alike.entries) for A in entries]
+        found = function(alike.structure, own, _as_worlds(b, alike.dofs))
+        found = jnp.moveaxis(found.reshape(*found.shape[:-1], -1, width), -2, 1)
+        parts.append(found.reshape(-1, *b.shape[1:]))
+    order = np.concatenate([alike.dofs.reshape(-1) for alike in shapes])
+    return take(jnp.concatenate(parts), np.argsort(order))
+
+
+def _as_worlds(x: Array, rows: np.ndarray) -> Array:
+    """Rows (n, number of trees) of x (m, ..., W): (n, ..., number of trees times W)."""
+    picked = take(x, rows.reshape(-1)).reshape(*rows.shape, *x.shape[1:])
+    picked = jnp.moveaxis(picked, 1, -2)
+    return picked.reshape(*picked.shape[:-2], -1)
+
+
+def product_of(structure: TreeStructure, M: Array) -> Callable[[Array], Array]:
+    """The function `x -> M x` for stored entries M (nnz, W); for many products, as the matrix is put together once."""
+    shapes = alike_trees(structure)
+    if not shapes:
+        return functools.partial(multiply, full(M, structure=structure))
+    blocks = {a.structure: full(_as_worlds(M, a.entries), structure=a.structure) for a in shapes}
+    return lambda x: each_shape(lambda own, _, x: multiply(blocks[own], x), structure, (), x)
+
+
 def mul_tree(structure: TreeStructure, M: Array, x: Array) -> Array:
     """M x for the stored entries M (nnz, W) and x (n, W)."""
     return _product(M, x, structure=structure) if structure.n else x
@@ -77,7 +127,9 @@ def _by_entry(ct: Array, x: Array, structure: TreeStructure) -> Array:
 
 _product = bilinear(
     "mul_tree",
-    lambda M, x, structure: contract(full(M, structure=structure), x[:, None]),
+    lambda M, x, structure: each_shape(
+        lambda own, entries, x: contract(full(entries[0], structure=own), x[:, None]), structure, [M], x
+    ),
     _by_entry,
     lambda ct, M, structure: mul_tree(structure, M, ct),
 )
@@ -96,8 +148,12 @@ def _lower(ct: Array, structure: TreeStructure) -> Array:
 _dots = bilinear(
     "dot_tree",
     lambda a, b, structure: dot(take(a, structure.cols), take(b, structure.rows)),
-    lambda ct, b, structure: contract(_lower(ct, structure), b[:, None]),
-    lambda ct, a, structure: contract(jnp.moveaxis(_lower(ct, structure), 1, 0), a[:, None]),
+    lambda ct, b, structure: each_shape(
+        lambda own, cts, b: contract(_lower(cts[0], own), b[:, None]), structure, [ct], b
+    ),
+    lambda ct, a, structure: each_shape(
+        lambda own, cts, a: contract(jnp.moveaxis(_lower(cts[0], own), 1, 0), a[:, None]), structure, [ct], a
+    ),
 )
 
 
@@ -160,26 +216,28 @@ def solve_tree(structure: TreeStructure, A: Array, b: Array) -> Array:
     return lax.custom_linear_solve(
         lambda x: mul_tree(structure, A, x),
         jnp.broadcast_to(b, (structure.n, width)),
-        lambda _, r: _method(structure, width)(structure, fixed, r),
+        lambda _, r: each_shape(_solve_one, structure, [fixed], r),
         symmetric=True,
     )
+
+
+def _solve_one(structure: TreeStructure, entries: Sequence[Array], b: Array) -> Array:
+    """Solves a system by what is best for its structure, for so many worlds, on the platform that is lowered for."""
+    if b.shape[-1] == 1 or is_large(structure):
+        return _factorise(structure, *entries, b)
+    return (solve_in_kernel if platform() == "cuda" else _eliminate)(structure, *entries, b)
 
 
 def solve_many(structure: TreeStructure, A: Array, B: Array) -> Array:
     """Solves A X = B for many right-hand sides `B (n, k, W)` by one elimination; not to be differentiated."""
     if not structure.n or not B.shape[1]:
         return B
-    width = max(A.shape[-1], B.shape[-1])
-    B = widen(B, width)
-    factorise = width == 1 or is_large(structure)
-    return (_factorise_many if factorise else _eliminate_many)(structure, A, B)
+    return each_shape(_solve_many_of_one, structure, [A], widen(B, width_of((A, B))))
 
 
-def _method(structure: TreeStructure, width: int) -> Callable[[TreeStructure, Array, Array], Array]:
-    """What solves a system of this structure in so many worlds, on the platform that is lowered for."""
-    if width == 1 or is_large(structure):
-        return _factorise
-    return solve_in_kernel if platform() == "cuda" else _eliminate
+def _solve_many_of_one(structure: TreeStructure, entries: Sequence[Array], B: Array) -> Array:
+    factorise = B.shape[-1] == 1 or is_large(structure)
+    return (_factorise_many if factorise else _eliminate_many)(structure, *entries, B)
 
 
 def is_large(structure: TreeStructure) -> bool:

@@ -14,6 +14,7 @@ A world is done when
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -22,12 +23,12 @@ from jax import Array, lax
 
 from jaxsim.math.axis import sum_rows, take
 from jaxsim.math.gather import width_of
-from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import platform, stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
-from jaxsim.solver.assembly import Problem, cost, hessian, push
+from jaxsim.solver.assembly import Problem, cost, push
 from jaxsim.solver.compact import compact
+from jaxsim.solver.hessian import hessian, solve_hessian
 from jaxsim.solver.linesearch import search, slope_function
 from jaxsim.solver.rows import Rows, RowValues, product, residuals
 from jaxsim.structure.rows import RowLayout
@@ -45,6 +46,19 @@ _NARROW = 64
 """Worlds gathered at a time."""
 
 
+Product = Callable[[Array], Array]
+
+
+_ROUGH = 0.1
+"""Share of a direction's energy that may be missing while rows still change their zones, of models of many trees."""
+
+_MANY = 20
+"""Iterations from which on they need not be Newton's own."""
+
+_SHARE = 0.02
+"""Share of the decrement that counts as zero that a direction may lack."""
+
+
 class Solution(NamedTuple):
     """Where the iteration ended.
 
@@ -56,6 +70,7 @@ class Solution(NamedTuple):
       iterations: iterations used, `(W,)`.
       done: whether to stop, `(W,)`.
       converged: whether it stopped before it ran out of iterations, `(W,)`.
+      settled: whether the last step left all rows in their zones, `(W,)`.
     """
 
     x: Array
@@ -65,6 +80,7 @@ class Solution(NamedTuple):
     iterations: Array
     done: Array
     converged: Array
+    settled: Array
 
 
 class Limits(NamedTuple):
@@ -134,12 +150,12 @@ def _minimise(
     Most worlds are done after one step. On a CPU, where work counts, some of the others are gathered (if `gathered`) in
     narrower loops, so that the few that take long do not make all of them pay.
     """
-    M = linalg.full(problem.M, structure=layout.inertia)
-    state = start(problem, M, smooth, guess)
+    multiply = linalg.product_of(layout.inertia, problem.M)
+    state = start(problem, multiply, smooth, guess)
     state = state._replace(done=state.done | (limits.iterations <= 0))
     if not gathered or platform() != "cpu":
         return finish(layout, limits, problem, smooth, state)
-    state = _iterate(layout, limits, problem, M, smooth, state)
+    state = _iterate(layout, limits, problem, multiply, smooth, state)
     width = state.done.shape[0]
     narrow = min(_NARROW, width // 2)
 
@@ -157,17 +173,17 @@ def _minimise(
 
 def finish(layout: RowLayout, limits: Limits, problem: Problem, smooth: Array, state: Solution) -> Solution:
     """Iterates until all worlds are done."""
-    M = linalg.full(problem.M, structure=layout.inertia)
-    step = functools.partial(_iterate, layout, limits, problem, M, smooth)
+    multiply = linalg.product_of(layout.inertia, problem.M)
+    step = functools.partial(_iterate, layout, limits, problem, multiply, smooth)
     return lax.while_loop(lambda s: ~jnp.all(s.done), step, state)
 
 
-def start(problem: Problem, M: Array, smooth: Array, guess: Array | None) -> Solution:
-    """Of two accelerations the one of lower cost, world by world."""
+def start(problem: Problem, multiply: Product, smooth: Array, guess: Array | None) -> Solution:
+    """Of two accelerations the one of lower cost, world by world; `multiply` multiplies by M."""
     r = residuals(problem.rows, smooth)
     x, inertial = smooth, problem.force
     if guess is not None:
-        r_guess, inertial_guess = residuals(problem.rows, guess), multiply(M, guess)
+        r_guess, inertial_guess = residuals(problem.rows, guess), multiply(guess)
         before = cost(problem, smooth, smooth, problem.force, r)
         keep = cost(problem, smooth, guess, inertial_guess, r_guess) > before
         x, inertial, r = jax.tree.map(
@@ -176,27 +192,29 @@ def start(problem: Problem, M: Array, smooth: Array, guess: Array | None) -> Sol
     width = max(a.shape[-1] for a in jax.tree.leaves((problem, x, r)))
     x, inertial, r = jax.tree.map(lambda a: jnp.broadcast_to(a, (*a.shape[:-1], width)), (x, inertial, r))
     nobody = jnp.zeros((width,), bool)
-    return Solution(x, inertial, r, push(problem.rows, r, x), jnp.zeros((width,), int), nobody, nobody)
+    none = jnp.zeros((width,), int)
+    return Solution(x, inertial, r, push(problem.rows, r, x), none, nobody, nobody, nobody)
 
 
 def _iterate(
-    layout: RowLayout, limits: Limits, problem: Problem, M: Array, smooth: Array, state: Solution
+    layout: RowLayout, limits: Limits, problem: Problem, multiply: Product, smooth: Array, state: Solution
 ) -> Solution:
-    """One Newton step of the worlds that are not done."""
+    """One Newton step of the worlds that are not done; `multiply` multiplies by M."""
     rows = problem.rows
     g = state.inertial - problem.force - state.push
     H = hessian(layout, problem, state.r)
-    p = -linalg.solve_tree(layout.hessian, H, g)
+    last = state.iterations + 1 >= limits.iterations
+    rough = ~(state.settled | last | (limits.iterations < _MANY))
+    p = -solve_hessian(layout, problem, H, g, jnp.where(rough, _ROUGH, 0.0), _SHARE * limits.decrement)
     decrement = -0.5 * sum_rows(g * p)
     near = (jnp.abs(decrement) <= limits.decrement) | _at_round_off(layout, problem, smooth, state, g * p)
-    inertial_p, row_p = multiply(M, p), product(rows, p)
+    inertial_p, row_p = multiply(p), product(rows, p)
     enough = limits.slope * jnp.sqrt(sum_rows(p * p))
-    last = state.iterations + 1 >= limits.iterations
     enough = jnp.where(last, enough, jnp.maximum(enough, _SEARCH_RELATIVE * 2 * decrement))
     enough = jnp.where(near | state.done, jnp.inf, enough)
     slope = slope_function(rows, state.inertial - problem.force, inertial_p, p, state.r, row_p)
     t = search(slope, enough, limits.evaluations, p.shape[-1], p.dtype)
-    step = _Step(t, (p, inertial_p, row_p), near, lost=jnp.isnan(decrement))
+    step = _Step(t, (p, inertial_p, row_p), near, rough & (not layout.whole), lost=jnp.isnan(decrement))
     return _advance(rows, limits.iterations, state, step)
 
 
@@ -237,12 +255,14 @@ class _Step(NamedTuple):
       t: length, `(W,)`.
       direction: p, M p and J p.
       near: whether there is nothing left to gain, `(W,)`.
+      rough: whether the direction is Newton's only nearly, `(W,)`.
       lost: whether the world is not a number any more, `(W,)`.
     """
 
     t: Array
     direction: tuple[Array, Array, RowValues]
     near: Array
+    rough: Array
     lost: Array
 
 
@@ -251,7 +271,8 @@ def _advance(rows: Rows, limit: Array, state: Solution, step: _Step) -> Solution
     moved = jnp.where(state.done, 0, step.t)
     before = (state.x, state.inertial, state.r)
     x, inertial, r = jax.tree.map(lambda a, b: a + moved * b, before, step.direction)
-    exact = (step.t == 1) & _same(rows, state.r, r)
+    same, quadratic = _same(rows, state.r, r)
+    exact = (step.t == 1) & same & quadratic & ~step.rough
     iterations = state.iterations + ~state.done
     converged = jnp.where(state.done, state.converged, (step.near | exact) & ~step.lost)
     return Solution(
@@ -261,16 +282,18 @@ def _advance(rows: Rows, limit: Array, state: Solution, step: _Step) -> Solution
         push=push(rows, r, x),
         iterations=iterations,
         done=state.done | converged | step.lost | (iterations >= limit),
+        settled=same,
         converged=converged,
     )
 
 
 @stage
-def _same(rows: Rows, a: RowValues, b: RowValues) -> Array:
-    """Whether no row changed its zone, and none is where its cost is not quadratic, `(W,)`."""
+def _same(rows: Rows, a: RowValues, b: RowValues) -> tuple[Array, Array]:
+    """Whether no row changed its zone, `(W,)`, and whether none is where its cost is not quadratic, `(W,)`."""
     changed = cone.scalar_zone(rows, a.scalar) != cone.scalar_zone(rows, b.scalar)
-    same = ~jnp.any(changed, axis=0)
+    same, quadratic = ~jnp.any(changed, axis=0), jnp.ones((1,), bool)
     for group, x, y in zip(rows.cones, a.cones, b.cones, strict=True):
         zone = cone.cone_zone(group, y)
-        same = same & jnp.all((cone.cone_zone(group, x) == zone) & (zone != cone.NOT_QUADRATIC), axis=0)
-    return same
+        same = same & jnp.all(cone.cone_zone(group, x) == zone, axis=0)
+        quadratic = quadratic & jnp.all(zone != cone.NOT_QUADRATIC, axis=0)
+    return same, quadratic

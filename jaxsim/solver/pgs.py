@@ -18,7 +18,6 @@ from jax import Array, lax
 from jaxsim.math import safe
 from jaxsim.math.axis import concat, split, sum_rows
 from jaxsim.math.gather import widen
-from jaxsim.math.matrix import multiply
 from jaxsim.model import Model
 from jaxsim.solver import linalg
 from jaxsim.solver.adjoint import Optimum
@@ -97,8 +96,9 @@ def gauss_seidel(
     pushed = transpose(rows, f, smooth)
     x = linalg.solve_tree(layout.inertia, problem.M, problem.force + pushed)
     r = residuals(rows, x)
-    inertial = multiply(linalg.full(problem.M, structure=layout.inertia), x)
-    at = Solution(x, inertial, r, push(rows, r, x), state.iterations, state.done, state.converged)
+    inertial = linalg.mul_tree(layout.inertia, problem.M, x)
+    ended = (state.iterations, state.done, state.converged, state.converged)
+    at = Solution(x, inertial, r, push(rows, r, x), *ended)
     return at, Optimum(x, pushed, f)
 
 

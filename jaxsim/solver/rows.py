@@ -16,7 +16,7 @@ from jax import Array
 from jaxsim.math.axis import concat
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf
-from jaxsim.solver.jacobian import ContactJacobian, Curvature, Jacobian
+from jaxsim.solver.jacobian import ChainJacobian, ContactJacobian, Curvature, Jacobian
 from jaxsim.structure.sparsity import TreeStructure
 
 __all__ = ["Cones", "RowValues", "Rows", "gram", "join", "pieces", "product", "residuals", "transpose"]
@@ -25,7 +25,7 @@ __all__ = ["Cones", "RowValues", "Rows", "gram", "join", "pieces", "product", "r
 class Cones(Record):
     """Contacts with elliptic cones, of one dimension."""
 
-    J: ContactJacobian = leaf("", "Jacobian")
+    J: ContactJacobian | ChainJacobian = leaf("", "Jacobian")
     D: Array = leaf("n dim", "inverse regularisation, 0 out of use")
     aref: Array = leaf("n dim", "reference acceleration")
     friction: Array = leaf("n dim-1", "friction coefficients")

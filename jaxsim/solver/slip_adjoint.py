@@ -25,7 +25,8 @@ from jax import Array, lax
 from jaxsim.math import safe
 from jaxsim.math.axis import take
 from jaxsim.solver import linalg
-from jaxsim.solver.assembly import Problem, embedded
+from jaxsim.solver.assembly import Problem
+from jaxsim.solver.hessian import embedded
 from jaxsim.solver.pyramid import Curvature
 from jaxsim.solver.rows import RowValues, transpose
 from jaxsim.solver.slip import Friction, friction_rows, with_friction

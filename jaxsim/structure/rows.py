@@ -13,12 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.enums import SolverType
 from jaxsim.model import Model
 from jaxsim.pytree import Static
 from jaxsim.structure.constraints import ClassRows, class_rows
 from jaxsim.structure.slots import ContactGroup, SlotLayout, rows_of_contact, slot_layout
 from jaxsim.structure.sparsity import TreeStructure, tree_structure
 from jaxsim.structure.trees import tree
+
+_MANY = 48
+"""Degrees of freedom up to which all are treated as coupled with each other."""
+_FEW = 3
+"""How many times more degrees of freedom there must be than a contact involves to keep only those."""
+_WORTHWHILE = 4
+"""How many times the work of a factorisation may grow by contacts between trees before they are left out of it."""
 
 __all__ = ["ContactRows", "RowLayout", "row_layout"]
 
@@ -31,11 +39,13 @@ class ContactRows:
       groups: the slots, group after group.
       rows: rows of one slot: the edges of a pyramid, or the axes of the contact frame.
       start: first row in `efc_force`.
+      chains: where Jacobians are kept by the dofs of the two bodies: those that move each body (nbody, k), -1 none.
     """
 
     groups: tuple[ContactGroup, ...]
     rows: int
     start: int
+    chains: np.ndarray | None = None
 
     @property
     def dim(self) -> int:
@@ -72,6 +82,7 @@ class RowLayout:
       size: rows in all.
       inertia: structure of M.
       hessian: structure of M + J^T C J, with fill-in.
+      whole: whether it has a place for all entries: those that contacts between trees make are left out otherwise.
     """
 
     classes: dict[str, ClassRows]
@@ -79,39 +90,76 @@ class RowLayout:
     size: int
     inertia: TreeStructure
     hessian: TreeStructure
+    whole: bool = True
 
 
 def row_layout(model: Model) -> RowLayout:
     """The rows of a model; cached."""
-    return _row_layout(model.static, model.opt.static, slot_layout(model))
+    primal = model.opt.solver in (SolverType.NEWTON, SolverType.CG) and not model.opt.has("noslip_iterations")
+    return _row_layout(model.static, model.opt.static, slot_layout(model), primal)
 
 
 @functools.lru_cache(maxsize=256)
-def _row_layout(static: Static, option: Static, slots: SlotLayout) -> RowLayout:
-    """As `row_layout`, from the static parts of a model and of its options."""
+def _row_layout(static: Static, option: Static, slots: SlotLayout, primal: bool) -> RowLayout:
+    """As `row_layout`, from the static parts of a model and of its options; `primal`: no solver works on forces."""
     classes = class_rows(static, option.disableflags)
     start = max(rows.stop for rows in classes.values())
+    large = primal and static.nv > _MANY
+    chains = _chains(static) if large else None
     contacts = []
     for dim, groups in itertools.groupby(slots.groups, key=lambda group: group.dim):
-        contacts.append(ContactRows(tuple(groups), rows_of_contact(dim, option.cone), start))
+        contacts.append(ContactRows(tuple(groups), rows_of_contact(dim, option.cone), start, chains))
         start = contacts[-1].stop
+    hessian = _hessian_structure(static, classes, slots)
+    apart = _hessian_structure(static, classes, slots, within_trees=True) if large else hessian
+    whole = _work(hessian) <= _WORTHWHILE * _work(apart)
     return RowLayout(
         classes=classes,
         contacts=tuple(contacts),
         size=start,
         inertia=tree_structure(static.dof_parentid),
-        hessian=_hessian_structure(static, classes, slots),
+        hessian=hessian if whole else apart,
+        whole=whole,
     )
 
 
-def _hessian_structure(static: Static, classes: dict[str, ClassRows], slots: SlotLayout) -> TreeStructure:
-    """Structure of the Hessian's factor: the elimination tree of all dofs that M or a row couple."""
+def _work(structure: TreeStructure) -> int:
+    """Products that a factorisation takes."""
+    return sum(len(path) ** 2 for path in structure.paths)
+
+
+def _chains(static: Static) -> np.ndarray | None:
+    """The dofs that move each body (nbody, k), -1: none; None if a pair of chains is much of all dofs."""
+    path = tree(static).path > 0
+    length = int(path.sum(axis=1).max())
+    if 2 * length * _FEW > static.nv:
+        return None
+    chains = np.full((static.nbody, length), -1, np.int32)
+    for body, moves in enumerate(path):
+        dofs = np.flatnonzero(moves)
+        chains[body, : len(dofs)] = dofs
+    return chains
+
+
+def _hessian_structure(
+    static: Static, classes: dict[str, ClassRows], slots: SlotLayout, *, within_trees: bool = False
+) -> TreeStructure:
+    """Structure of the Hessian's factor: the elimination tree of all dofs that M or a row couple.
+
+    Args:
+      static: the model's.
+      classes: rows of constraints.
+      slots: pairs that may touch.
+      within_trees: whether to leave out contacts between different kinematic trees.
+    """
     path = tree(static).path > 0
     moving = path[static.dof_bodyid]
     below: list[set[int]] = [set(np.flatnonzero(moves[:d]).tolist()) for d, moves in enumerate(moving)]
     coupled = {rows.kind.couples(static, int(i)) for rows in classes.values() for i in rows.ids}
     pairs = np.unique(static.geom_bodyid[[slots.pairs.geom1, slots.pairs.geom2]], axis=1)
-    coupled |= {frozenset(np.flatnonzero(path[a] != path[b]).tolist()) for a, b in pairs.T}
+    root = static.body_rootid
+    pairs = [(a, b) for a, b in pairs.T if not within_trees or root[a] == root[b]]
+    coupled |= {frozenset(np.flatnonzero(path[a] != path[b]).tolist()) for a, b in pairs}
     for dofs in coupled:
         ordered = sorted(dofs)
         for i, d in enumerate(ordered):

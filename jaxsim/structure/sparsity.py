@@ -5,11 +5,21 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Patch", "TreeStructure", "chains_of", "patches_of", "places_of", "tree_structure", "trees_of"]
+__all__ = [
+    "Alike",
+    "Patch",
+    "TreeStructure",
+    "alike_trees",
+    "chains_of",
+    "patches_of",
+    "places_of",
+    "tree_structure",
+    "trees_of",
+]
 
 Patch = tuple[int, int, int, int]
 """A rectangle of a matrix: first row and end, first column and end."""
@@ -94,6 +104,38 @@ def trees_of(structure: TreeStructure) -> np.ndarray:
     sizes = np.diff([*starts, structure.n])
     places = np.arange(max(sizes, default=0))[:, None]
     return np.where(places < sizes, places + np.array(starts, int), structure.n)
+
+
+class Alike(NamedTuple):
+    """Kinematic trees of one shape.
+
+    Attributes:
+      structure: of each of them.
+      dofs: the degrees of freedom of each, (n, number of trees).
+      entries: its stored entries, (nnz, number of trees).
+    """
+
+    structure: TreeStructure
+    dofs: np.ndarray
+    entries: np.ndarray
+
+
+@functools.lru_cache(maxsize=256)
+def alike_trees(structure: TreeStructure) -> tuple[Alike, ...]:
+    """All trees, those of one shape together; none if no two are alike."""
+    by_shape: dict[tuple[int, ...], list[int]] = {}
+    starts = [i for i, p in enumerate(structure.parent) if p < 0]
+    for start, stop in itertools.pairwise([*starts, structure.n]):
+        shape = tuple(max(p - start, -1) for p in structure.parent[start:stop])
+        by_shape.setdefault(shape, []).append(start)
+    if len(by_shape) == len(starts):
+        return ()
+    found = []
+    for shape, at in by_shape.items():
+        own = tree_structure(shape)
+        first = np.array([structure.offset[start] for start in at])
+        found.append(Alike(own, np.arange(own.n)[:, None] + at, np.arange(own.size)[:, None] + first))
+    return tuple(found)
 
 
 @functools.lru_cache(maxsize=256)
