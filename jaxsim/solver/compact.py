@@ -21,8 +21,6 @@ __all__ = ["compact"]
 
 _SHARE = 4
 """How many times fewer slots are kept."""
-_SHARE_OF_CHAINS = 2
-"""The same where a slot costs little."""
 _LEAST = 8
 """Slots that are always kept."""
 
@@ -54,8 +52,10 @@ def compact(rows: Rows) -> tuple[Rows, Array] | None:
 
 def _kept(J: ContactJacobian | ChainJacobian) -> int:
     """How many slots are kept; 0: all, as there is little to gain."""
+    if isinstance(J, ChainJacobian):  # they pay for what touches in `solver/hessian.py`
+        return 0
     n = J.J.shape[0]
-    kept = max(_LEAST, -(-n // (_SHARE_OF_CHAINS if isinstance(J, ChainJacobian) else _SHARE)))
+    kept = max(_LEAST, -(-n // _SHARE))
     return kept if 2 * kept <= n else 0
 
 

@@ -27,10 +27,10 @@ from jaxsim.solver.impedance import (
     reference_gains,
     regularisation,
 )
-from jaxsim.solver.jacobian import ChainJacobian, ContactJacobian, EdgeJacobian
+from jaxsim.solver.jacobian import ChainJacobian, ContactJacobian, EdgeJacobian, Side
 from jaxsim.solver.rows import Cones, Rows
 from jaxsim.solver.surface import in_use, surface_velocity
-from jaxsim.structure.rows import ContactRows
+from jaxsim.structure.rows import Chains, ContactRows
 from jaxsim.structure.slots import ContactGroup
 from jaxsim.structure.trees import tree
 
@@ -46,10 +46,7 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
         sign, translation = sides(model, data, rows, contact)
         J = ContactJacobian(J=jacobian(model, data, contact, sign, dim))
     else:
-        dofs, sign, translation = chain_sides(model, rows, contact)
-        moves = rows_by_world(_moves(model, data), dofs)
-        entries = _along_axes(contact.pos, contact.frame, moves, sign, dim=dim)
-        J = ChainJacobian(J=entries, dofs=dofs, nv=model.nv)
+        J, translation = _by_chains(model, data, rows, contact, rows.chains)
     velocity = J.product(data.qvel)
     if model.has("geom_surfacevel"):
         velocity = velocity + surface_velocity(model, data, rows, contact)
@@ -117,23 +114,30 @@ def _sides(model: Model, data: Data, group: ContactGroup, geom: Array) -> tuple[
     return moves[:, 1] - moves[:, 0], weight[:, 0] + weight[:, 1]
 
 
-def chain_sides(model: Model, rows: ContactRows, contact: Contact) -> tuple[Array, Array, Array]:
-    """The dofs on the chains of both bodies of contacts, `(n, k, 1 or W)`, then as `sides` by these dofs."""
-    assert rows.chains is not None
-    path = tree(model.static).path > 0
+def _by_chains(
+    model: Model, data: Data, rows: ContactRows, contact: Contact, chains: Chains
+) -> tuple[ChainJacobian, Array]:
+    """The Jacobian of contacts by the dofs on the chains of their bodies, and the sum of inverse masses at qpos0."""
+    path = jnp.asarray((tree(model.static).path > 0).reshape(-1, 1))
     if any(group.selected for group in rows.groups):
         bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
     else:
         pairs = [np.stack([g.body1, g.body2], axis=1) for g in rows.groups]
         bodies = jnp.asarray(np.concatenate(pairs)[..., None])
-    dofs = rows_by_world(jnp.asarray(rows.chains[..., None]), bodies)
-    both = rows_by_world(
-        jnp.asarray(path.reshape(-1, 1)), bodies[:, ::-1, None] * model.nv + jnp.maximum(dofs, 0)
-    )
-    sign = jnp.where((dofs < 0) | both, 0, np.array([-1, 1])[:, None, None])
+    found = []
+    for side, direction in enumerate((-1, 1)):
+        own, other = bodies[:, side], bodies[:, 1 - side]
+        dofs = rows_by_world(jnp.asarray(chains.dofs[..., None]), own)
+        fills, dofs = dofs < 0, jnp.maximum(dofs, 0)
+        both = rows_by_world(path, other[:, None] * model.nv + dofs)
+        sign = jnp.where(fills | both, 0, direction).astype(contact.pos.dtype)
+        moves = rows_by_world(_moves(model, data), dofs)
+        found.append(Side(J=_along_axes(contact.pos, contact.frame, moves, sign, dim=rows.dim), dofs=dofs))
+    trees = rows_by_world(jnp.asarray(chains.tree[..., None]), bodies)
+    across = (trees[:, 0] != trees[:, 1]) & jnp.all(trees >= 0, axis=1)
     weight = rows_by_world(model.body_invweight0[:, 0], bodies)
-    dofs, sign = (x.reshape(len(x), -1, x.shape[-1]) for x in (jnp.maximum(dofs, 0), sign))
-    return dofs, sign.astype(contact.pos.dtype), weight[:, 0] + weight[:, 1]
+    J = ChainJacobian(sides=tuple(found), across=across, nv=model.nv, within=chains.within)
+    return J, weight[:, 0] + weight[:, 1]
 
 
 def _impratio(model: Model) -> Array:

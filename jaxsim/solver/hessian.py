@@ -15,14 +15,15 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.collision.select import pick_first
 from jaxsim.math import safe
 from jaxsim.math.axis import concat, sum_rows, take
-from jaxsim.math.gather import width_of
+from jaxsim.math.gather import rows_by_world, width_of
 from jaxsim.math.stage import stage
-from jaxsim.solver import cone, linalg
+from jaxsim.solver import cone, linalg, pyramid
 from jaxsim.solver.assembly import Problem
-from jaxsim.solver.jacobian import Curvature
-from jaxsim.solver.rows import Rows, RowValues, gram, product, transpose
+from jaxsim.solver.jacobian import ChainJacobian, Curvature, EdgeJacobian
+from jaxsim.solver.rows import Rows, RowValues, gram, pieces
 from jaxsim.structure.rows import RowLayout
 from jaxsim.structure.sparsity import places_of
 
@@ -30,8 +31,12 @@ __all__ = ["Hessian", "embedded", "hessian", "solve_hessian"]
 
 _ROUNDING = 16
 """Rounding errors of a solution at which conjugate gradients end."""
-_MOST = 200
+_MOST = 500
 """Most of their rounds."""
+_SHARE = 4
+"""How many times fewer contacts between trees there are than slots, nearly always."""
+_LEAST = 16
+"""Slots that are always kept for them."""
 
 
 class Hessian(NamedTuple):
@@ -75,7 +80,7 @@ def solve_hessian(
     H: Hessian,
     b: Array,
     rough: Array | float = 0.0,
-    enough: Array | float = 0.0,
+    longest: Array | float = 0.0,
 ) -> Array:
     """Solves `(M + J^T C J) x = b`.
 
@@ -87,7 +92,7 @@ def solve_hessian(
       H: its Hessian.
       b: right-hand side, `(nv, W)`.
       rough: error of x, as share of its length in the metric of the matrix, with which a world may do, `(W,)`.
-      enough: square of that length that counts as zero, `(1,)` or `(W,)`. A direct solution is exact in any case.
+      longest: square of a length whose rounding errors count as none, `(W,)`. A direct solution is exact in any case.
     """
     if layout.whole:
         return linalg.solve_tree(layout.hessian, H.entries, b)
@@ -95,28 +100,67 @@ def solve_hessian(
     fixed, own = lax.stop_gradient((problem, H))
 
     def solve(_: Callable[[Array], Array], right: Array) -> Array:
-        multiply = linalg.product_of(layout.inertia, fixed.M)
-        return _conjugate_gradients(
-            lambda v: multiply(v) + _stiffness(fixed.rows, own, v),
-            functools.partial(linalg.solve_tree, layout.hessian, own.entries),
-            right,
-            jnp.asarray(rough),
-            jnp.asarray(enough),
-        )
+        multiply = linalg.product_of(layout.hessian, own.entries)
+        precondition = functools.partial(linalg.solve_tree, layout.hessian, own.entries)
+        limits = jnp.asarray(rough), jnp.asarray(longest)
+
+        def among(joints: list[_Joint]) -> Array:
+            return _conjugate_gradients(
+                lambda v: multiply(v) + _between_trees(joints, v),
+                precondition,
+                right,
+                *limits,
+            )
+
+        joints = _joints(fixed.rows, own)
+        few = [_touching(joint) for joint in joints]
+        lost = functools.reduce(jnp.logical_or, [jnp.any(over) for _, over in few])
+        return lax.cond(lost, lambda: among(joints), lambda: among([joint for joint, _ in few]))
 
     return lax.custom_linear_solve(
-        lambda v: linalg.mul_tree(layout.inertia, problem.M, v) + _stiffness(problem.rows, H, v),
+        lambda v: linalg.mul_tree(layout.hessian, H.entries, v) + _between_trees(_joints(problem.rows, H), v),
         jnp.broadcast_to(b, (b.shape[0], width)),
         solve,
         symmetric=True,
     )
 
 
-def _stiffness(rows: Rows, H: Hessian, v: Array) -> Array:
-    """J^T C J v, `(nv, W)`."""
-    along = product(rows, v)
-    cones = [_curved(C, x) for C, x in zip(H.cones, along.cones, strict=True)]
-    return transpose(rows, RowValues(H.scalar * along.scalar, tuple(cones)), v)
+class _Joint(NamedTuple):
+    """Contacts of one dimension, which may join two trees, and their curvature."""
+
+    J: ChainJacobian
+    C: Curvature
+
+
+def _joints(rows: Rows, H: Hessian) -> list[_Joint]:
+    """All contacts."""
+    edges = [(J, c) for J, c in pieces(rows, H.scalar) if isinstance(J, EdgeJacobian)]
+    found = [(J.contacts, pyramid.curvature(J.friction, c)) for J, c in edges]
+    found += [(group.J, C) for group, C in zip(rows.cones, H.cones, strict=True)]
+    return [_Joint(J, C) for J, C in found if isinstance(J, ChainJacobian)]
+
+
+def _touching(joint: _Joint) -> tuple[_Joint, Array]:
+    """Those that join two trees, on fewer slots, and in which worlds these are too few, `(W,)`."""
+    normal = joint.C[0][0]
+    assert normal is not None
+    active = joint.J.across & (normal > 0)
+    slots = max(_LEAST, -(-len(active) // _SHARE))
+    if slots >= len(active):
+        return joint, jnp.zeros((1,), bool)
+    rows, filled, lost = pick_first(active, slots=slots)
+    pick = functools.partial(rows_by_world, rows=rows)
+    few = joint.J.picked(pick)
+    C: Curvature = [[None if c is None else pick(c) for c in row] for row in joint.C]
+    return _Joint(few.replace(across=few.across & filled), C), lost
+
+
+def _between_trees(joints: list[_Joint], v: Array) -> Array:
+    """What contacts between two trees add to the product of the Hessian's stored entries with v, `(nv, W)`."""
+    total = jnp.zeros_like(v)
+    for J, C in joints:
+        total = total + J.between(functools.partial(_curved, C), v)
+    return total
 
 
 @stage
@@ -142,11 +186,11 @@ def _conjugate_gradients(
     precondition: Callable[[Array], Array],
     b: Array,
     rough: Array,
-    enough: Array,
+    longest: Array,
 ) -> Array:
     """Solves A x = b, all worlds at once, for a product with A and one with nearly its inverse.
 
-    `rough` and `enough` are those of `solve_hessian`; lengths are measured in the metric of the second product.
+    `rough` and `longest` are those of `solve_hessian`; lengths are measured in the metric of the second product.
     """
 
     def going(state: _State) -> Array:
@@ -164,7 +208,7 @@ def _conjugate_gradients(
 
     z = precondition(b)
     square = sum_rows(b * z)
-    share = jnp.maximum(rough, _ROUNDING * float(jnp.finfo(b.dtype).eps))
-    enough = jnp.maximum(share * share * square, enough)
+    rounding = _ROUNDING * float(jnp.finfo(b.dtype).eps)
+    enough = jnp.maximum(rounding**2 * jnp.maximum(square, longest), rough**2 * square)
     first = _State(jnp.zeros_like(b), b, z, square, enough, jnp.zeros((), int))
     return lax.while_loop(lambda state: jnp.any(going(state)), step, first).x

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -31,6 +32,7 @@ __all__ = [
     "DofJacobian",
     "EdgeJacobian",
     "Jacobian",
+    "Side",
 ]
 
 Curvature = pyramid.Curvature
@@ -126,39 +128,81 @@ class ContactJacobian(Record):
         return self.J.reshape(-1, *self.J.shape[2:])
 
 
-class ChainJacobian(Record):
-    """As `ContactJacobian`, by the dofs that move one of the two bodies alone: few of a model of many trees.
+class Side(Record):
+    """What the bodies on one side of contacts do, by the dofs that move them.
 
-    A dof that moves both, or that fills up a short chain, has entries of zero.
+    A dof that moves both bodies, or that fills up a short chain, has entries of zero.
     """
 
     J: Array = leaf("n dim k", "the entries")
     dofs: Array = leaf("n k", "the dofs that they belong to", dtype=int)
-    nv: int = static("", "degrees of freedom")
 
     def product(self, x: Array) -> Array:
         """J x, `(n, dim, W)`."""
         return _along(self.J, rows_by_world(x, self.dofs))
 
+    def transpose(self, f: Array, nv: int) -> Array:
+        """J^T f, `(nv, W)`, for `f (n, dim, W)`."""
+        return add_by_world(_against(self.J, f), self.dofs, nv)
+
+
+class ChainJacobian(Record):
+    """As `ContactJacobian`, by the dofs that move the two bodies: few in a model of many trees."""
+
+    sides: tuple[Side, Side] = leaf("", "body 1 and body 2")
+    across: Array = leaf("n", "whether the bodies move with different trees of the Hessian", dtype=bool)
+    nv: int = static("", "degrees of freedom")
+    within: bool = static("", "whether bodies may move with one tree", dtype=bool)
+
+    def product(self, x: Array) -> Array:
+        """J x, `(n, dim, W)`."""
+        first, second = self.sides
+        return first.product(x) + second.product(x)
+
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (n, dim, W)`."""
-        return add_by_world(_against(self.J, f), self.dofs, self.nv)
+        first, second = self.sides
+        return first.transpose(f, self.nv) + second.transpose(f, self.nv)
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`; what the structure does not store is left out."""
-        CJ = _weighted(C, self.J).reshape(self.J.shape)
-        first, second = (self.dofs[:, side] for side in np.tril_indices(self.J.shape[2]))
-        places = rows_by_world(jnp.asarray(places_of(structure).reshape(-1, 1)), first * self.nv + second)
-        return add_by_world(_squares(CJ, self.J), places, structure.size + 1)[:-1]
+        first, second = self.sides
+        total = self._squares(structure, C, first, first) + self._squares(structure, C, second, second)
+        return total + self._squares(structure, C, first, second) if self.within else total
+
+    def _squares(self, structure: TreeStructure, C: Curvature, one: Side, other: Side) -> Array:
+        """What J^T C J has of two sides, where the structure has a place for it."""
+        k = one.J.shape[2]
+        at = np.tril_indices(k) if one is other else tuple(x.reshape(-1) for x in np.indices((k, k)))
+        places = jnp.asarray(places_of(structure).reshape(-1, 1))
+        places = rows_by_world(places, one.dofs[:, at[0]] * self.nv + other.dofs[:, at[1]])
+        squares = _products(_weighted(C, one.J).reshape(one.J.shape), other.J, same=one is other)
+        return add_by_world(squares, places, structure.size + 1)[:-1]
+
+    def between(self, weigh: Callable[[Array], Array], x: Array) -> Array:
+        """The part of J^T C J x that is between two bodies that move with different trees, `(nv, W)`.
+
+        Args:
+          weigh: multiplies by C, `(n, dim, W)`.
+          x: `(nv, W)`.
+        """
+        first, second = self.sides
+        on_first, on_second = (
+            jnp.where(self.across[:, None], weigh(side.product(x)), 0) for side in (second, first)
+        )
+        return first.transpose(on_first, self.nv) + second.transpose(on_second, self.nv)
 
     def matrix(self) -> Array:
         """J by all dofs, `(n, dim, nv, W)`."""
-        own = self.dofs[:, None, :, None] == np.arange(self.nv)[:, None]
-        return jnp.sum(jnp.where(own, self.J[:, :, :, None], 0), axis=2)
+        total: Array | int = 0
+        for side in self.sides:
+            own = side.dofs[:, None, :, None] == np.arange(self.nv)[:, None]
+            total = total + jnp.sum(jnp.where(own, side.J[:, :, :, None], 0), axis=2)
+        return jnp.asarray(total)
 
     def picked(self, pick: Callable[[Array], Array]) -> ChainJacobian:
         """Of some of the contacts: `pick` chooses rows of arrays (n, ..., W)."""
-        return self.replace(J=pick(self.J), dofs=pick(self.dofs))
+        return self.replace(**jax.tree.map(pick, {"sides": self.sides, "across": self.across}))
 
 
 _along = bilinear(
@@ -176,9 +220,10 @@ _against = bilinear(
 
 
 @stage
-def _squares(CJ: Array, J: Array) -> Array:
-    """Of each contact the lower triangle of J^T (C J), row by row, `(n, k (k + 1) / 2, W)`."""
-    first, second = np.tril_indices(J.shape[2])
+def _products(CJ: Array, J: Array, *, same: bool) -> Array:
+    """Of each contact J1^T (C J2) or, if sides are the same, its lower triangle: entries row by row, `(n, k^2, W)`."""
+    k = J.shape[2]
+    first, second = np.tril_indices(k) if same else (x.reshape(-1) for x in np.indices((k, k)))
     return functools.reduce(jnp.add, [CJ[:, d, first] * J[:, d, second] for d in range(J.shape[1])])
 
 

@@ -55,9 +55,6 @@ _ROUGH = 0.1
 _MANY = 20
 """Iterations from which on they need not be Newton's own."""
 
-_SHARE = 0.02
-"""Share of the decrement that counts as zero that a direction may lack."""
-
 
 class Solution(NamedTuple):
     """Where the iteration ended.
@@ -71,6 +68,7 @@ class Solution(NamedTuple):
       done: whether to stop, `(W,)`.
       converged: whether it stopped before it ran out of iterations, `(W,)`.
       settled: whether the last step left all rows in their zones, `(W,)`.
+      longest: square of the longest Newton step so far in the metric of the Hessian, `(W,)`.
     """
 
     x: Array
@@ -81,6 +79,7 @@ class Solution(NamedTuple):
     done: Array
     converged: Array
     settled: Array
+    longest: Array
 
 
 class Limits(NamedTuple):
@@ -193,7 +192,7 @@ def start(problem: Problem, multiply: Product, smooth: Array, guess: Array | Non
     x, inertial, r = jax.tree.map(lambda a: jnp.broadcast_to(a, (*a.shape[:-1], width)), (x, inertial, r))
     nobody = jnp.zeros((width,), bool)
     none = jnp.zeros((width,), int)
-    return Solution(x, inertial, r, push(problem.rows, r, x), none, nobody, nobody, nobody)
+    return Solution(x, inertial, r, push(problem.rows, r, x), none, nobody, nobody, nobody, 0 * x[0])
 
 
 def _iterate(
@@ -205,7 +204,7 @@ def _iterate(
     H = hessian(layout, problem, state.r)
     last = state.iterations + 1 >= limits.iterations
     rough = ~(state.settled | last | (limits.iterations < _MANY))
-    p = -solve_hessian(layout, problem, H, g, jnp.where(rough, _ROUGH, 0.0), _SHARE * limits.decrement)
+    p = -solve_hessian(layout, problem, H, g, jnp.where(rough, _ROUGH, 0.0), state.longest)
     decrement = -0.5 * sum_rows(g * p)
     near = (jnp.abs(decrement) <= limits.decrement) | _at_round_off(layout, problem, smooth, state, g * p)
     inertial_p, row_p = multiply(p), product(rows, p)
@@ -214,7 +213,10 @@ def _iterate(
     enough = jnp.where(near | state.done, jnp.inf, enough)
     slope = slope_function(rows, state.inertial - problem.force, inertial_p, p, state.r, row_p)
     t = search(slope, enough, limits.evaluations, p.shape[-1], p.dtype)
-    step = _Step(t, (p, inertial_p, row_p), near, rough & (not layout.whole), lost=jnp.isnan(decrement))
+    longest = jnp.maximum(state.longest, 2 * decrement)
+    step = _Step(
+        t, (p, inertial_p, row_p), longest, near, rough & (not layout.whole), lost=jnp.isnan(decrement)
+    )
     return _advance(rows, limits.iterations, state, step)
 
 
@@ -254,6 +256,7 @@ class _Step(NamedTuple):
     Attributes:
       t: length, `(W,)`.
       direction: p, M p and J p.
+      longest: as of `Solution`, `(W,)`.
       near: whether there is nothing left to gain, `(W,)`.
       rough: whether the direction is Newton's only nearly, `(W,)`.
       lost: whether the world is not a number any more, `(W,)`.
@@ -261,6 +264,7 @@ class _Step(NamedTuple):
 
     t: Array
     direction: tuple[Array, Array, RowValues]
+    longest: Array
     near: Array
     rough: Array
     lost: Array
@@ -283,6 +287,7 @@ def _advance(rows: Rows, limit: Array, state: Solution, step: _Step) -> Solution
         iterations=iterations,
         done=state.done | converged | step.lost | (iterations >= limit),
         settled=same,
+        longest=step.longest,
         converged=converged,
     )
 

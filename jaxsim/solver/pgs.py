@@ -97,7 +97,7 @@ def gauss_seidel(
     x = linalg.solve_tree(layout.inertia, problem.M, problem.force + pushed)
     r = residuals(rows, x)
     inertial = linalg.mul_tree(layout.inertia, problem.M, x)
-    ended = (state.iterations, state.done, state.converged, state.converged)
+    ended = (state.iterations, state.done, state.converged, state.converged, 0 * x[0])
     at = Solution(x, inertial, r, push(rows, r, x), *ended)
     return at, Optimum(x, pushed, f)
 

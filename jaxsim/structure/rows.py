@@ -28,7 +28,22 @@ _FEW = 3
 _WORTHWHILE = 4
 """How many times the work of a factorisation may grow by contacts between trees before they are left out of it."""
 
-__all__ = ["ContactRows", "RowLayout", "row_layout"]
+__all__ = ["Chains", "ContactRows", "RowLayout", "row_layout"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Chains:
+    """What moves each body.
+
+    Attributes:
+      dofs: the degrees of freedom, `(nbody, k)`, -1: none.
+      tree: which tree of the Hessian's structure they belong to, `(nbody,)`, -1: the body does not move.
+      within: whether two bodies of one tree may touch.
+    """
+
+    dofs: np.ndarray
+    tree: np.ndarray
+    within: bool
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,13 +54,13 @@ class ContactRows:
       groups: the slots, group after group.
       rows: rows of one slot: the edges of a pyramid, or the axes of the contact frame.
       start: first row in `efc_force`.
-      chains: where Jacobians are kept by the dofs of the two bodies: those that move each body (nbody, k), -1 none.
+      chains: the dofs that move each body, where Jacobians are kept by those of the two bodies; None: by all dofs.
     """
 
     groups: tuple[ContactGroup, ...]
     rows: int
     start: int
-    chains: np.ndarray | None = None
+    chains: Chains | None = None
 
     @property
     def dim(self) -> int:
@@ -104,22 +119,22 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout, primal: bool)
     """As `row_layout`, from the static parts of a model and of its options; `primal`: no solver works on forces."""
     classes = class_rows(static, option.disableflags)
     start = max(rows.stop for rows in classes.values())
-    large = primal and static.nv > _MANY
-    chains = _chains(static) if large else None
+    hessian, chains = _hessian_structure(static, classes, slots), None
+    if primal and static.nv > _MANY:
+        apart = _hessian_structure(static, classes, slots, within_trees=True)
+        if _work(hessian) > _WORTHWHILE * _work(apart) and (chains := _chains(static, slots, apart)):
+            hessian = apart
     contacts = []
     for dim, groups in itertools.groupby(slots.groups, key=lambda group: group.dim):
         contacts.append(ContactRows(tuple(groups), rows_of_contact(dim, option.cone), start, chains))
         start = contacts[-1].stop
-    hessian = _hessian_structure(static, classes, slots)
-    apart = _hessian_structure(static, classes, slots, within_trees=True) if large else hessian
-    whole = _work(hessian) <= _WORTHWHILE * _work(apart)
     return RowLayout(
         classes=classes,
         contacts=tuple(contacts),
         size=start,
         inertia=tree_structure(static.dof_parentid),
-        hessian=hessian if whole else apart,
-        whole=whole,
+        hessian=hessian,
+        whole=chains is None,
     )
 
 
@@ -128,17 +143,20 @@ def _work(structure: TreeStructure) -> int:
     return sum(len(path) ** 2 for path in structure.paths)
 
 
-def _chains(static: Static) -> np.ndarray | None:
-    """The dofs that move each body (nbody, k), -1: none; None if a pair of chains is much of all dofs."""
+def _chains(static: Static, slots: SlotLayout, hessian: TreeStructure) -> Chains | None:
+    """The dofs that move each body; None if those of two bodies are much of all."""
     path = tree(static).path > 0
     length = int(path.sum(axis=1).max())
     if 2 * length * _FEW > static.nv:
         return None
-    chains = np.full((static.nbody, length), -1, np.int32)
-    for body, moves in enumerate(path):
-        dofs = np.flatnonzero(moves)
+    root = np.array([dofs[0] for dofs in hessian.paths])
+    chains, trees = np.full((static.nbody, length), -1, np.int32), np.full(static.nbody, -1, np.int32)
+    for body in np.flatnonzero(path.any(axis=1)):
+        dofs = np.flatnonzero(path[body])
         chains[body, : len(dofs)] = dofs
-    return chains
+        trees[body] = root[dofs[0]]
+    first, second = (trees[static.geom_bodyid[g]] for g in (slots.pairs.geom1, slots.pairs.geom2))
+    return Chains(chains, trees, within=bool(np.any((first == second) & (first >= 0))))
 
 
 def _hessian_structure(

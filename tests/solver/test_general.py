@@ -46,8 +46,9 @@ def test_solution(name: str, widths: tuple[int, int]) -> None:
     np.testing.assert_allclose(multiply(structure, *both, x), b, atol=1e-11)
 
 
-def test_derivatives() -> None:
-    structure, matrix, b = system(TREES["forest"], 2)
+@pytest.mark.parametrize("name", ["forest", "alike"])
+def test_derivatives(name: str) -> None:
+    structure, matrix, b = system(TREES[name], 2)
     args = (*sides(structure, matrix), jnp.asarray(b))
     check_grads(lambda *a: solve_general(structure, *a), args, order=1, modes=("fwd", "rev"), rtol=1e-6)
 

@@ -22,6 +22,7 @@ TREES = {
     "chain": tuple(range(-1, 12)),
     "forest": (-1, 0, 1, 1, 3, 4, 2, -1, 7, 7, 8),
     "star": (-1, 0, 0, 0, 0, 0),
+    "alike": (-1, 0, 1, 1, -1, 4, 5, -1, 7, 8, 8, -1, 11, 12, -1),
     "diagonal": (-1, -1, -1),
     "limbs": (-1, 0, 1, 2, 3, 4, 5, 6, 7, 5, 9, 10, 5, 12, 13),
     "random": tuple(int(np.random.default_rng(i).integers(-1, i)) for i in range(20)),
@@ -49,7 +50,9 @@ def conditioned(matrix: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("name", "widths"), [(name, (4, 4)) for name in TREES] + [("forest", (1, 4)), ("forest", (4, 1))]
+    ("name", "widths"),
+    [(name, (4, 4)) for name in TREES]
+    + [(name, widths) for name in ("forest", "alike") for widths in ((1, 4), (4, 1))],
 )
 def test_solution(name: str, widths: tuple[int, int]) -> None:
     structure, matrix, b = system(TREES[name], 4)
@@ -116,7 +119,7 @@ def test_derivatives_large() -> None:
     check_grads(f, (entries, jnp.asarray(b)), order=1, modes=("fwd", "rev"), atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["chain", "forest"])
+@pytest.mark.parametrize("name", ["chain", "forest", "alike"])
 def test_derivatives(name: str) -> None:
     structure, matrix, b = system(TREES[name], 2)
     entries = jnp.asarray(matrix[structure.rows, structure.cols])

@@ -1,0 +1,151 @@
+"""Models of many kinematic trees: no matrix of all degrees of freedom, and the results of one."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+import jaxsim
+from jaxsim import worlds
+from jaxsim.interop.mujoco import put_model
+from jaxsim.solver import linalg
+from jaxsim.solver.assembly import Problem, push
+from jaxsim.solver.constraint import make_constraint
+from jaxsim.solver.hessian import hessian, solve_hessian
+from jaxsim.solver.jacobian import ChainJacobian, EdgeJacobian
+from jaxsim.solver.rows import residuals
+from jaxsim.structure.rows import row_layout
+from tests.gradients.jacobians import Scene
+
+from .scenes import states
+from .test_rows import given, smooth
+
+BALLS = 7
+ARMS = 2
+
+
+def heap(cone: str, dim: int = 3, extra: str = "") -> str:
+    """A layer of balls that overlap each other and the floor, and two arms that reach into it and touch themselves."""
+    ball = '<body pos="{x} {y} .09"><freejoint/><geom type="sphere" size=".1" condim="{dim}" mass="{mass}"/></body>'
+    arm = """
+      <body pos="0 {y} .4"><joint name="a{k}" axis="0 1 0" range="-40 40" limited="true"/>
+        <geom type="capsule" size=".04" fromto="0 0 0 .2 0 0"/>
+        <body pos=".2 0 0"><joint axis="1 0 0"/><joint axis="0 1 0" frictionloss=".1"/>
+          <geom type="capsule" size=".04" fromto="0 0 0 0 0 -.15"/>
+          <body pos="0 0 -.15"><joint name="b{k}" axis="0 1 0"/><joint axis="0 0 1"/><joint axis="1 0 0"/>
+            <geom type="capsule" size=".04" fromto="0 0 0 -.15 0 .12"/></body></body></body>"""
+    balls = (ball.format(x=0.12 * (k % 3), y=0.12 * (k // 3), dim=dim, mass=0.3 + k) for k in range(BALLS))
+    arms = (arm.format(y=0.19 * k, k=k) for k in range(ARMS))
+    return f"""
+    <mujoco>
+      <option timestep="0.004" cone="{cone}" jacobian="sparse" tolerance="0" iterations="200" ls_iterations="100"/>
+      <default><geom friction="0.7 0.05 0.01"/></default>
+      <worldbody><geom type="plane" size="5 5 .1"/>{"".join([*balls, *arms])}</worldbody>
+      {extra}
+    </mujoco>"""
+
+
+JOINED = '<equality><joint joint1="b0" joint2="b1"/></equality>'
+SCENES = {
+    "pyramids": heap("pyramidal"),
+    "elliptic cones": heap("elliptic", 4),
+    "no friction": heap("elliptic", 1),
+    "joined by an equality": heap("pyramidal", extra=JOINED),
+}
+
+forward = jax.jit(jaxsim.forward)
+
+
+@functools.cache
+def compiled(name: str):
+    m = mujoco.MjModel.from_xml_string(SCENES[name])
+    return m, put_model(m)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_forward_is_the_c_engines(name):
+    m, model = compiled(name)
+    layout = row_layout(model)
+    assert not layout.whole
+    assert layout.hessian.size < model.nv**2 / 4
+    for d in states(m, (0, 1, 3)):
+        assert d.ncon > BALLS
+        found = forward(model, given(model, d))
+        for field in ("qacc", "qfrc_constraint"):
+            expected = getattr(d, field)
+            # two solutions to rounding, of which one is iterative
+            atol = 1e-8 * (1 + np.abs(expected).max())
+            np.testing.assert_allclose(getattr(found, field), expected, rtol=0, atol=atol, err_msg=field)
+        assert int(found.warning) == 0
+        assert int(found.ncon) == d.ncon
+
+
+def test_jacobian_of_chains_is_that_of_all_dofs():
+    m, model = compiled("elliptic cones")
+    data = given(model, states(m, (2,))[0])
+    native = worlds.expand(model)
+    rows = jax.jit(make_constraint)(native, smooth(model, data)).work.rows
+    found = 0
+    for group in rows.cones:
+        J = group.J
+        assert isinstance(J, ChainJacobian)
+        dense = np.asarray(J.matrix())[..., 0]
+        rng = np.random.default_rng(0)
+        x, f = (jnp.asarray(rng.standard_normal(k)) for k in ((model.nv, 1), (*dense.shape[:2], 1)))
+        np.testing.assert_allclose(J.product(x)[..., 0], dense @ x[:, 0], atol=1e-12)
+        np.testing.assert_allclose(J.transpose(f)[:, 0], np.einsum("ndj,nd->j", dense, f[..., 0]), atol=1e-12)
+        found += len(dense)
+    assert found > BALLS
+    edges = EdgeJacobian(contacts=J, friction=group.friction).matrix(model.nv)
+    np.testing.assert_allclose(
+        edges[::6, :, 0], dense[:, 0] + group.friction[:, :1, 0] * dense[:, 1], atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", ["pyramids", "elliptic cones", "joined by an equality"])
+@pytest.mark.parametrize("few", [2, 16])
+def test_hessian_of_trees_solves_the_whole_system(monkeypatch, name, few):
+    """Also where more contacts than usual are between trees, so that all slots are used."""
+    monkeypatch.setattr("jaxsim.solver.hessian._LEAST", few)
+    monkeypatch.setattr("jaxsim.solver.hessian._SHARE", 100)
+    m, model = compiled(name)
+    layout, native = row_layout(model), worlds.expand(model)
+
+    @jax.jit
+    def multiplied(data, b):
+        """The Hessian times the solution, by the derivative of the gradient of the cost."""
+        data = make_constraint(native, smooth(model, data))
+        problem = Problem(M=data.M, force=data.qfrc_smooth, rows=data.work.rows)
+
+        def gradient(x):
+            inertial = linalg.mul_tree(layout.inertia, problem.M, x)
+            return inertial - push(problem.rows, residuals(problem.rows, x), x)
+
+        at = data.qacc_smooth
+        H = hessian(layout, problem, residuals(problem.rows, at))
+        return jax.jvp(gradient, (at,), (solve_hessian(layout, problem, H, b),))[1]
+
+    b = np.random.default_rng(0).standard_normal((model.nv, 1))
+    for d in states(m, (0, 2)):
+        np.testing.assert_allclose(multiplied(given(model, d), jnp.asarray(b)), b, atol=1e-9)
+
+
+@functools.cache
+def derivatives(cone):
+    scene = Scene(heap(cone), ("body_mass", "geom_friction", "geom_size"), steps=2)
+    return scene.at(states(scene.mj_model, (12,))[0], scene.model)
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_derivatives(cone):
+    found = derivatives(cone)
+    for quantity, columns in found.scene.columns.items():
+        exact, differences = found.forward[..., columns], found.differences[..., columns]
+        # the scale of differences at 1e-6: rounding of the solver, magnified by the stiffness of contacts
+        assert np.abs(exact - differences).max(initial=0) < 3e-6 * max(
+            np.abs(differences).max(initial=0), 1
+        ), quantity
+    assert found.duality_error() < 1e-7
