@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from jaxsim.collision.parameters import geom_reach, named_reach
@@ -12,10 +13,13 @@ from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.data import Data
 from jaxsim.enums import GeomType
-from jaxsim.math.axis import stack, take
+from jaxsim.math.axis import components, stack, take
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.structure.slots import Kind
+
+_SPARSE = 4
+"""How many times more combinations of geoms than pairs there may be for all to be looked at."""
 
 __all__ = ["bounds", "count_in_reach", "pairs_in_reach"]
 
@@ -56,7 +60,13 @@ def _beyond(model: Model, data: Data, kind: Kind, bounds: Array) -> Array:
     g1, g2 = kind.pairs.geom1, kind.pairs.geom2
     if kind.types[0][0] == GeomType.PLANE:
         return _above_plane(take(data.geom_xmat, g1), take(bounds, g1), take(bounds, g2), named)
-    return _apart(take(bounds, g1), take(bounds, g2), named)
+    one, other = np.unique(g1), np.unique(g2)
+    if named is not None or len(one) * len(other) > _SPARSE * len(g1):
+        return _apart(take(bounds, g1), take(bounds, g2), named)
+    # all of one against all of the other: nothing is copied for a pair
+    table = _apart(take(bounds, one)[:, None], take(bounds, other), None)
+    rows = np.searchsorted(one, g1) * len(other) + np.searchsorted(other, g2)
+    return take(table.reshape(-1, table.shape[-1]), rows)
 
 
 @stage
@@ -70,17 +80,27 @@ def _bounds(xpos: Array, xmat: Array, aabb: Array, radius: Array, reach: Array) 
 
 def _detection(first: Array, second: Array, named: Any) -> Array:
     """Distance at which contacts of pairs are detected, m (n, W)."""
-    reach = first[:, 10] + second[:, 10]
+    reach = first[..., 10, :] + second[..., 10, :]
     return reach if named is None else jnp.where(named[0], lax.stop_gradient(named[1]), reach)
 
 
 @stage
 def _apart(first: Array, second: Array, named: Any) -> Array:
-    """Lower bound of the distance of pairs beyond detection (n, W): by boxes along the world's axes and by spheres."""
-    gap = jnp.abs(second[:, :3] - first[:, :3]) - first[:, 3:6] - second[:, 3:6]
-    offset = Vec.split(second[:, 6:9]) - Vec.split(first[:, 6:9])
-    spheres = jnp.sqrt(offset.dot(offset)) - first[:, 9] - second[:, 9]
-    boxes = jnp.maximum(jnp.maximum(gap[:, 0], gap[:, 1]), gap[:, 2])
+    """Lower bound of the distance of pairs beyond detection: by boxes along the world's axes and by spheres, m.
+
+    Args:
+      first: bounds of geoms 1, (n, 11, W); or (n, 1, 11, W), each with all geoms 2.
+      second: bounds of geoms 2, (n, 11, W).
+      named: see `named_reach`.
+
+    Returns:
+      (n, W), or (n, n, W).
+    """
+    one, other = components(first), components(second)
+    gaps = [jnp.abs(other[k] - one[k]) - one[3 + k] - other[3 + k] for k in range(3)]
+    boxes = jnp.maximum(jnp.maximum(gaps[0], gaps[1]), gaps[2])
+    offset = Vec(*other[6:9]) - Vec(*one[6:9])
+    spheres = jnp.sqrt(offset.dot(offset)) - one[9] - other[9]
     return jnp.maximum(spheres, boxes) - _detection(first, second, named)
 
 

@@ -119,11 +119,13 @@ def _by_chains(
 ) -> tuple[ChainJacobian, Array]:
     """The Jacobian of contacts by the dofs on the chains of their bodies, and the sum of inverse masses at qpos0."""
     path = jnp.asarray((tree(model.static).path > 0).reshape(-1, 1))
-    if any(group.selected for group in rows.groups):
-        bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
-    else:
-        pairs = [np.stack([g.body1, g.body2], axis=1) for g in rows.groups]
+    pairs = [
+        np.stack([g.body1, g.body2], 1) for g in rows.groups if g.body1 is not None and g.body2 is not None
+    ]
+    if len(pairs) == len(rows.groups):
         bodies = jnp.asarray(np.concatenate(pairs)[..., None])
+    else:
+        bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
     found = []
     for side, direction in enumerate((-1, 1)):
         own, other = bodies[:, side], bodies[:, 1 - side]

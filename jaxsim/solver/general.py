@@ -46,7 +46,9 @@ def mul_general(structure: TreeStructure, lower: Array, upper: Array, x: Array) 
     """
     if structure.n == 0:
         return x
-    return each_shape(lambda own, both, x: multiply(_full(*both, own), x), structure, (lower, upper), x)
+    return each_shape(
+        lambda own, both, x: multiply(_full(both[0], both[1], own), x), structure, (lower, upper), x
+    )
 
 
 def solve_general(structure: TreeStructure, lower: Array, upper: Array, b: Array) -> Array:
@@ -69,8 +71,9 @@ def solve_general(structure: TreeStructure, lower: Array, upper: Array, b: Array
 
 
 def _solve_one(structure: TreeStructure, both: Sequence[Array], b: Array) -> Array:
+    lower, upper = both
     solve = _factorise if b.shape[-1] == 1 or is_large(structure) else _eliminate
-    return solve(structure, *both, b)
+    return solve(structure, lower, upper, b)
 
 
 def _factorise(structure: TreeStructure, lower: Array, upper: Array, b: Array) -> Array:

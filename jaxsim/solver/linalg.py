@@ -223,9 +223,10 @@ def solve_tree(structure: TreeStructure, A: Array, b: Array) -> Array:
 
 def _solve_one(structure: TreeStructure, entries: Sequence[Array], b: Array) -> Array:
     """Solves a system by what is best for its structure, for so many worlds, on the platform that is lowered for."""
+    (A,) = entries
     if b.shape[-1] == 1 or is_large(structure):
-        return _factorise(structure, *entries, b)
-    return (solve_in_kernel if platform() == "cuda" else _eliminate)(structure, *entries, b)
+        return _factorise(structure, A, b)
+    return (solve_in_kernel if platform() == "cuda" else _eliminate)(structure, A, b)
 
 
 def solve_many(structure: TreeStructure, A: Array, B: Array) -> Array:
@@ -236,8 +237,9 @@ def solve_many(structure: TreeStructure, A: Array, B: Array) -> Array:
 
 
 def _solve_many_of_one(structure: TreeStructure, entries: Sequence[Array], B: Array) -> Array:
+    (A,) = entries
     factorise = B.shape[-1] == 1 or is_large(structure)
-    return (_factorise_many if factorise else _eliminate_many)(structure, *entries, B)
+    return (_factorise_many if factorise else _eliminate_many)(structure, A, B)
 
 
 def is_large(structure: TreeStructure) -> bool:

@@ -161,7 +161,7 @@ def _cone(group: Cones, force: Array) -> Blocks:
     scale = jnp.concatenate([jnp.ones_like(group.friction[:, :1]), group.friction], axis=1)
     zero = jnp.zeros_like(group.aref)
     return Blocks(
-        J=scale[:, :, None] * group.J.J,
+        J=scale[:, :, None] * group.J.matrix(),
         R=scale**2 * _inverse(group.D),
         aref=scale * group.aref,
         low=zero,

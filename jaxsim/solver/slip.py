@@ -98,10 +98,10 @@ def friction_rows(layout: RowLayout, rows: Rows, f: RowValues) -> tuple[list[Fri
             forces.append(force[:, None])
         start += J.size
     for group, force in zip(rows.cones, f.cones, strict=True):
-        J = ContactJacobian(J=group.J.J[:, 1:])
+        J = ContactJacobian(J=group.J.matrix()[:, 1:])
         scaled = group.friction * group.aref[:, 1:]
         bound = jnp.broadcast_to(force[:, :1], force[:, 1:].shape)
-        dim = group.J.J.shape[1]
+        dim = group.J.matrix().shape[1]
         parts.append(Friction(J=J, scale=group.friction, aref=scaled, bound=bound, round=True, dim=dim))
         forces.append(safe.divide(force[:, 1:], jnp.broadcast_to(group.friction, force[:, 1:].shape)))
     return parts, forces
@@ -121,12 +121,12 @@ def _edges(J: EdgeJacobian, x: Array) -> Array:
 def _pyramids(J: EdgeJacobian, aref: Array, force: Array) -> Friction:
     aref, force = _edges(J, aref), _edges(J, force)
     return Friction(
-        J=ContactJacobian(J=J.contacts.J[:, 1:]),
+        J=ContactJacobian(J=J.contacts.matrix()[:, 1:]),
         scale=J.friction,
         aref=0.5 * (aref[:, :, 0] - aref[:, :, 1]),
         bound=force[:, :, 0] + force[:, :, 1],
         round=False,
-        dim=J.contacts.J.shape[1],
+        dim=J.contacts.matrix().shape[1],
     )
 
 
