@@ -18,10 +18,10 @@ from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.structure.slots import Kind
 
+__all__ = ["bounds", "count_in_reach", "pairs_in_reach"]
+
 _SPARSE = 4
 """How many times more combinations of geoms than pairs there may be for all to be looked at."""
-
-__all__ = ["bounds", "count_in_reach", "pairs_in_reach"]
 
 
 def bounds(model: Model, data: Data, reach: Array) -> Array:

@@ -43,7 +43,7 @@ class Hessian(NamedTuple):
     """Second derivative of the cost.
 
     Attributes:
-      entries: those that `layout.hessian` stores, `(nnz, W)`.
+      entries: those of `layout.hessian`, if it is not whole without what contacts between trees add, `(nnz, W)`.
       scalar: curvature of scalar rows, `(k, W)`.
       cones: that of contacts with elliptic cones.
     """
@@ -100,6 +100,7 @@ def solve_hessian(
     fixed, own = lax.stop_gradient((problem, H))
 
     def solve(_: Callable[[Array], Array], right: Array) -> Array:
+        """The solution `(nv, W)` for a right-hand side, among the contacts that touch or, where too many do, all."""
         multiply = linalg.product_of(layout.hessian, own.entries)
         precondition = functools.partial(linalg.solve_tree, layout.hessian, own.entries)
         limits = jnp.asarray(rough), jnp.asarray(longest)

@@ -150,7 +150,7 @@ class ChainJacobian(Record):
     """As `ContactJacobian`, by the dofs that move the two bodies: few in a model of many trees."""
 
     sides: tuple[Side, Side] = leaf("", "body 1 and body 2")
-    across: Array = leaf("n", "whether the bodies move with different trees of the Hessian", dtype=bool)
+    across: Array = leaf("n", "whether the bodies are of different kinematic trees", dtype=bool)
     nv: int = static("", "degrees of freedom")
     within: bool = static("", "whether bodies may move with one tree", dtype=bool)
 
@@ -165,13 +165,16 @@ class ChainJacobian(Record):
         return first.transpose(f, self.nv) + second.transpose(f, self.nv)
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
-        """Entries of `J^T C J`; what the structure does not store is left out."""
+        """Entries of `J^T C J`, without those between bodies of different trees (`between`)."""
         first, second = self.sides
         total = self._squares(structure, C, first, first) + self._squares(structure, C, second, second)
-        return total + self._squares(structure, C, first, second) if self.within else total
+        if not self.within:
+            return total
+        own = first.replace(J=jnp.where(self.across[:, None, None], 0, first.J))
+        return total + self._squares(structure, C, own, second)
 
     def _squares(self, structure: TreeStructure, C: Curvature, one: Side, other: Side) -> Array:
-        """What J^T C J has of two sides, where the structure has a place for it."""
+        """What J^T C J has of two sides, or of one."""
         k = one.J.shape[2]
         at = np.tril_indices(k) if one is other else tuple(x.reshape(-1) for x in np.indices((k, k)))
         places = jnp.asarray(places_of(structure).reshape(-1, 1))
@@ -180,7 +183,7 @@ class ChainJacobian(Record):
         return add_by_world(squares, places, structure.size + 1)[:-1]
 
     def between(self, weigh: Callable[[Array], Array], x: Array) -> Array:
-        """The part of J^T C J x that is between two bodies that move with different trees, `(nv, W)`.
+        """The part of J^T C J x that is between bodies of different trees, `(nv, W)`.
 
         Args:
           weigh: multiplies by C, `(n, dim, W)`.

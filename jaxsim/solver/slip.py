@@ -101,7 +101,7 @@ def friction_rows(layout: RowLayout, rows: Rows, f: RowValues) -> tuple[list[Fri
         J = ContactJacobian(J=group.J.matrix()[:, 1:])
         scaled = group.friction * group.aref[:, 1:]
         bound = jnp.broadcast_to(force[:, :1], force[:, 1:].shape)
-        dim = group.J.matrix().shape[1]
+        dim = 1 + group.friction.shape[1]
         parts.append(Friction(J=J, scale=group.friction, aref=scaled, bound=bound, round=True, dim=dim))
         forces.append(safe.divide(force[:, 1:], jnp.broadcast_to(group.friction, force[:, 1:].shape)))
     return parts, forces
@@ -126,7 +126,7 @@ def _pyramids(J: EdgeJacobian, aref: Array, force: Array) -> Friction:
         aref=0.5 * (aref[:, :, 0] - aref[:, :, 1]),
         bound=force[:, :, 0] + force[:, :, 1],
         round=False,
-        dim=J.contacts.matrix().shape[1],
+        dim=1 + J.friction.shape[1],
     )
 
 

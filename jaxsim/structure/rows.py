@@ -21,14 +21,14 @@ from jaxsim.structure.slots import ContactGroup, SlotLayout, rows_of_contact, sl
 from jaxsim.structure.sparsity import TreeStructure, tree_structure
 from jaxsim.structure.trees import tree
 
+__all__ = ["Chains", "ContactRows", "RowLayout", "row_layout"]
+
 _MANY = 48
 """Degrees of freedom up to which all are treated as coupled with each other."""
 _FEW = 3
 """How many times more degrees of freedom there must be than a contact involves to keep only those."""
 _WORTHWHILE = 4
 """How many times the work of a factorisation may grow by contacts between trees before they are left out of it."""
-
-__all__ = ["Chains", "ContactRows", "RowLayout", "row_layout"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Chains:
 
     Attributes:
       dofs: the degrees of freedom, `(nbody, k)`, -1: none.
-      tree: which tree of the Hessian's structure they belong to, `(nbody,)`, -1: the body does not move.
+      tree: which kinematic tree they belong to, `(nbody,)`, -1: the body does not move.
       within: whether two bodies of one tree may touch.
     """
 
@@ -122,7 +122,7 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout, primal: bool)
     hessian, chains = _hessian_structure(static, classes, slots), None
     if primal and static.nv > _MANY:
         apart = _hessian_structure(static, classes, slots, within_trees=True)
-        if _work(hessian) > _WORTHWHILE * _work(apart) and (chains := _chains(static, slots, apart)):
+        if _work(hessian) > _WORTHWHILE * _work(apart) and (chains := _chains(static, slots)):
             hessian = apart
     contacts = []
     for dim, groups in itertools.groupby(slots.groups, key=lambda group: group.dim):
@@ -143,18 +143,17 @@ def _work(structure: TreeStructure) -> int:
     return sum(len(path) ** 2 for path in structure.paths)
 
 
-def _chains(static: Static, slots: SlotLayout, hessian: TreeStructure) -> Chains | None:
+def _chains(static: Static, slots: SlotLayout) -> Chains | None:
     """The dofs that move each body; None if those of two bodies are much of all."""
     path = tree(static).path > 0
     length = int(path.sum(axis=1).max())
     if 2 * length * _FEW > static.nv:
         return None
-    root = np.array([dofs[0] for dofs in hessian.paths])
     chains, trees = np.full((static.nbody, length), -1, np.int32), np.full(static.nbody, -1, np.int32)
     for body in np.flatnonzero(path.any(axis=1)):
         dofs = np.flatnonzero(path[body])
         chains[body, : len(dofs)] = dofs
-        trees[body] = root[dofs[0]]
+        trees[body] = static.body_rootid[body]
     first, second = (trees[static.geom_bodyid[g]] for g in (slots.pairs.geom1, slots.pairs.geom2))
     return Chains(chains, trees, within=bool(np.any((first == second) & (first >= 0))))
 

@@ -38,12 +38,13 @@ def heap(cone: str, dim: int = 3, extra: str = "") -> str:
           <body pos="0 0 -.15"><joint name="b{k}" axis="0 1 0"/><joint axis="0 0 1"/><joint axis="1 0 0"/>
             <geom type="capsule" size=".04" fromto="0 0 0 -.15 0 .12"/></body></body></body>"""
     balls = (ball.format(x=0.12 * (k % 3), y=0.12 * (k // 3), dim=dim, mass=0.3 + k) for k in range(BALLS))
-    arms = (arm.format(y=0.19 * k, k=k) for k in range(ARMS))
+    arms = (arm.format(y=0.06 * k, k=k) for k in range(ARMS))
     return f"""
     <mujoco>
       <option timestep="0.004" cone="{cone}" jacobian="sparse" tolerance="0" iterations="200" ls_iterations="100"/>
       <default><geom friction="0.7 0.05 0.01"/></default>
       <worldbody><geom type="plane" size="5 5 .1"/>{"".join([*balls, *arms])}</worldbody>
+      <custom><numeric name="max_contact_points" data="40"/></custom>
       {extra}
     </mujoco>"""
 
