@@ -33,6 +33,7 @@ from jaxsim.mjcf.schema import landing
 from jaxsim.model import Model, from_fields
 from jaxsim.structure.budgets import asked_sizes, parse_budgets
 from jaxsim.structure.cells import cells_under
+from jaxsim.structure.slots import enough_rows
 from jaxsim.structure.snaps import frame_snaps
 
 __all__ = ["compile_document"]
@@ -61,7 +62,8 @@ def compile_document(
         with np.errstate(all="ignore"):
             fields = _compile(document)
             sizes = {name: size for name, size in given.items() if size is not None}
-            return with_voxels(from_fields(fields | sizes))
+            model = with_voxels(from_fields(fields | sizes))
+            return enough_rows(model) if njmax is None else model
     except MjcfError:
         raise
     except ArithmeticError as error:

@@ -19,6 +19,7 @@ from jaxsim.structure.budgets import asked_sizes
 from jaxsim.structure.cells import cells_under
 from jaxsim.structure.hulls import polygon_tilts
 from jaxsim.structure.quads import other_corners
+from jaxsim.structure.slots import enough_rows
 from jaxsim.structure.snaps import frame_snaps
 
 __all__ = ["as_model", "make_data", "put_model"]
@@ -52,7 +53,8 @@ def _converted_model(mj_model: Any, fields: dict[str, Any], sizes: dict[str, Any
         "geom_hfieldcells": cells_under(fields),
         **frame_snaps(fields),
     }
-    return with_voxels(from_fields(fields | derived | _asked(mj_model) | sizes))
+    model = with_voxels(from_fields(fields | derived | _asked(mj_model) | sizes))
+    return model if "njmax" in sizes else enough_rows(model)
 
 
 def _asked(mj_model: Any) -> dict[str, Any]:

@@ -27,6 +27,7 @@ __all__ = [
     "Kind",
     "SlotLayout",
     "Source",
+    "enough_rows",
     "rows_of_contact",
     "slot_count",
     "slot_layout",
@@ -166,8 +167,7 @@ def _most_slots(model: Model) -> int:
     """Slots that `nconmax` and `njmax` allow; -1: as many as the model asks for."""
     if model.njmax < 0:
         return model.nconmax
-    classes = class_rows(model.static, model.opt.disableflags)
-    room = model.njmax - max(rows.stop for rows in classes.values())
+    room = model.njmax - _rows_without_contacts(model)
     if room < 0:
         raise ValueError(
             f"njmax={model.njmax} rows are too few: equalities, friction loss and limits of this model alone take "
@@ -176,6 +176,19 @@ def _most_slots(model: Model) -> int:
     dims = geom_pairs(model).dim
     most = max((rows_of_contact(int(dim), model.opt.cone) for dim in np.unique(dims)), default=1)
     return room // most if model.nconmax < 0 else min(model.nconmax, room // most)
+
+
+def _rows_without_contacts(model: Model) -> int:
+    return max(rows.stop for rows in class_rows(model.static, model.opt.disableflags).values())
+
+
+def enough_rows(model: Model) -> Model:
+    """The model; its `njmax` chosen (-1) if that is too small for its equalities, friction loss and limits alone.
+
+    For sizes that a file asks for: those of old files bounded the rows that are active, and the C engine ignores them.
+    """
+    short = 0 <= model.njmax < _rows_without_contacts(model)
+    return model.replace(njmax=-1) if short else model
 
 
 def slot_count(model: Model) -> int:

@@ -27,6 +27,12 @@ _CAP = 16
 _UPRIGHT = 1e-3
 """Sine of the angle to a cylinder's axis below which a direction chooses no edge of the mantle: the cap faces it."""
 
+_CAPPED = 0.9
+"""Cosine of the angle between a direction and a cylinder's axis below which the caps do not turn to the direction.
+
+Across the axis rounding errors would choose a cap, and beside a cylinder with the same axis it would face another.
+"""
+
 
 class Outline(NamedTuple):
     """A face and an edge of each pair, in the world frame.
@@ -35,7 +41,7 @@ class Outline(NamedTuple):
       edge: both ends, from the geom's centre, m, components (npair, 2, W).
       face: corners of the face, counter-clockwise around the normal, (npair, n, W); they may repeat. Of a geom without
         faces the edge.
-      normal: outward unit normal of the face, components (npair, W); 0: there are no faces.
+      normal: outward unit normal of the face, components (npair, W); 0: there are none, or none that turns there.
     """
 
     edge: Vec
@@ -142,7 +148,9 @@ def _of_cylinder(shape: Shape, local: Vec) -> Outline:
     cosine, sine = (jnp.asarray(x, half.dtype) for x in (np.cos(angle), np.sin(angle)))
     axes = shape.axes.lifted()
     around = axes.x * (radius[:, None] * cosine) + axes.y * (radius[:, None] * sign[:, None] * sine)
-    return Outline(_joined(ends), around + axes.z * (half * sign)[:, None], shape.axes.z * sign)
+    turned = jnp.square(local.z) > _CAPPED * _CAPPED * local.dot(local)
+    normal = shape.axes.z * jnp.where(turned, sign, jnp.zeros_like(sign))
+    return Outline(_joined(ends), around + axes.z * (half * sign)[:, None], normal)
 
 
 _FORMS: dict[GeomType, Callable[[Shape, Vec], Outline]] = {
