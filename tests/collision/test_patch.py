@@ -121,7 +121,10 @@ def test_flat_contacts_are_the_c_engines(first: str, second: str) -> None:
     assert compared > 0.35 * len(wanted)
 
 
-@pytest.mark.parametrize("second", ["cylinder", pytest.param("mesh", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "second",
+    [pytest.param("cylinder", marks=pytest.mark.optimised), pytest.param("mesh", marks=pytest.mark.slow)],
+)
 def test_caps_beside_each_other_do_not_meet(second: str) -> None:
     """Of geoms with parallel axes that stand side by side rounding errors choose the caps: those took the contact."""
     mj_model = _two_geoms("cylinder", second)

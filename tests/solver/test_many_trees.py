@@ -66,7 +66,7 @@ def compiled(name: str):
     return m, put_model(m)
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", [pytest.param("pyramids", marks=pytest.mark.optimised), *list(SCENES)[1:]])
 def test_forward_is_the_c_engines(name):
     m, model = compiled(name)
     layout = row_layout(model)
