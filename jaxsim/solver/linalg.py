@@ -109,8 +109,15 @@ def product_of(structure: TreeStructure, M: Array) -> Callable[[Array], Array]:
     shapes = alike_trees(structure)
     if not shapes:
         return functools.partial(multiply, full(M, structure=structure))
+    width = M.shape[-1]
     blocks = {a.structure: full(_as_worlds(M, a.entries), structure=a.structure) for a in shapes}
-    return lambda x: each_shape(lambda own, _, x: multiply(blocks[own], x), structure, (), x)
+
+    def product(x: Array) -> Array:
+        if width < x.shape[-1]:  # one matrix for all worlds
+            return mul_tree(structure, M, x)
+        return each_shape(lambda own, _, x: multiply(blocks[own], x), structure, (), widen(x, width))
+
+    return product
 
 
 def mul_tree(structure: TreeStructure, M: Array, x: Array) -> Array:

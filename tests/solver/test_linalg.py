@@ -97,6 +97,19 @@ def test_one_bad_world_spoils_no_other() -> None:
     np.testing.assert_array_equal(bad[:, ::2], good[:, ::2])
 
 
+@pytest.mark.parametrize("name", ["forest", "alike"])
+@pytest.mark.parametrize("widths", [(3, 3), (1, 3), (3, 1)])
+def test_products(name: str, widths: tuple[int, int]) -> None:
+    structure, matrix, x = system(TREES[name], 3)
+    mask = np.zeros((structure.n, structure.n, 1))
+    mask[structure.rows, structure.cols] = mask[structure.cols, structure.rows] = 1
+    matrix, x = (matrix * mask)[..., : widths[0]], x[..., : widths[1]]
+    entries = jnp.asarray(matrix[structure.rows, structure.cols])
+    expected = np.sum(matrix * x, axis=1)
+    for product in (lambda x: multiply(structure, entries, x), linalg.product_of(structure, entries)):
+        np.testing.assert_allclose(product(jnp.asarray(x)), expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("width", [1, 3])
 def test_singular_systems_have_finite_solutions(width: int) -> None:
     """Four slides along three axes: the last pivot is zero, and counts as 1e-15 as in the C engine."""
