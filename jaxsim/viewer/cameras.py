@@ -12,7 +12,7 @@ from jaxsim.enums import ObjType
 from jaxsim.model import Model
 
 if TYPE_CHECKING:
-    from jaxsim.viewer.poses import Frame
+    from jaxsim.viewer.poses import Moment
     from jaxsim.viewer.scene import Scene
 
 __all__ = ["FreeCamera", "View", "model_view", "reach"]
@@ -90,7 +90,7 @@ class FreeCamera:
     elevation: float = -20.0
     fovy: float = _FOVY
 
-    def view(self, scene: Scene, frames: Sequence[Frame], width: int, height: int) -> View:
+    def view(self, scene: Scene, frames: Sequence[Moment], width: int, height: int) -> View:
         """The camera in its place, the same for all frames."""
         lookat, distance = self.lookat, self.distance
         if lookat is None or distance is None:
@@ -107,7 +107,7 @@ class FreeCamera:
         return View(pos, mat, np.array([0.0, np.tan(np.radians(self.fovy) / 2)]))
 
 
-def reach(scene: Scene, frames: Sequence[Frame]) -> tuple[np.ndarray, float]:
+def reach(scene: Scene, frames: Sequence[Moment]) -> tuple[np.ndarray, float]:
     """Centre and radius (m) of a sphere that holds what is drawn, planes and height fields aside, in all frames."""
     points = []
     for part in scene.parts:
@@ -125,7 +125,7 @@ def reach(scene: Scene, frames: Sequence[Frame]) -> tuple[np.ndarray, float]:
     return centre, float(max(np.linalg.norm(cloud - centre, axis=1).max(), 1e-3))
 
 
-def model_view(model: Model, frame: Frame, camera: int) -> View:
+def model_view(model: Model, frame: Moment, camera: int) -> View:
     """A camera of the model in its place; fixed, tracking and targeting cameras follow as `cam_mode` says."""
     pos, mat = frame.cam_xpos[camera], frame.cam_xmat[camera]
     fovy = float(model.cam_fovy[camera])

@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxsim.enums import ObjType
 from jaxsim.model import Model
-from jaxsim.viewer.poses import Frame
+from jaxsim.viewer.poses import Moment
 from jaxsim.viewer.scene import GROUPS, Look, Part, Scene, colour
 from jaxsim.viewer.shapes import Mesh, arrow, box, capsule, cylinder
 
@@ -66,7 +66,7 @@ class Item:
     shadow: bool = True
 
 
-def items(model: Model, scene: Scene, frame: Frame, show: Show) -> list[Item]:
+def items(model: Model, scene: Scene, frame: Moment, show: Show) -> list[Item]:
     """All that is drawn at one moment."""
     found = [_part(part, frame) for part in scene.parts if part.group in _groups(part, show)]
     found += _tendons(model, frame, show)
@@ -95,7 +95,7 @@ def _groups(part: Part, show: Show) -> Collection[int]:
     return show.geoms if part.kind == ObjType.GEOM else show.sites
 
 
-def _part(part: Part, frame: Frame) -> Item:
+def _part(part: Part, frame: Moment) -> Item:
     pos, mat = (
         (frame.geom_xpos, frame.geom_xmat)
         if part.kind == ObjType.GEOM
@@ -113,7 +113,7 @@ def spin_to(direction: np.ndarray) -> np.ndarray:
     return np.stack([x, np.cross(z, x), z], 1)
 
 
-def _tendons(model: Model, frame: Frame, show: Show) -> Iterator[Item]:
+def _tendons(model: Model, frame: Moment, show: Show) -> Iterator[Item]:
     """Capsules along the paths of spatial tendons."""
     for tendon, points in frame.tendons:
         own = np.asarray(model.tendon_rgba[tendon], float)
@@ -127,7 +127,7 @@ def _tendons(model: Model, frame: Frame, show: Show) -> Iterator[Item]:
                 yield Item(capsule(width, length / 2), look, (a + b) / 2, spin_to(b - a))
 
 
-def _contacts(model: Model, frame: Frame, scale: float, show: Show) -> Iterator[Item]:
+def _contacts(model: Model, frame: Moment, scale: float, show: Show) -> Iterator[Item]:
     """Discs at contact points, and arrows whose length is the force in parts of the model's weight."""
     if frame.contacts is None:
         return
@@ -163,7 +163,7 @@ def _axes(pos: np.ndarray, mat: np.ndarray, scale: float) -> Iterator[Item]:
         yield Item(_axis(scale), Look(rgba, emission=0.4), pos, spin_to(mat[:, k]), shadow=False)
 
 
-def _inertia(model: Model, frame: Frame) -> Iterator[Item]:
+def _inertia(model: Model, frame: Moment) -> Iterator[Item]:
     look = Look(np.array([0.8, 0.2, 0.2, 0.6]))
     for b, half in zip(*inertia_boxes(model), strict=True):
         yield Item(box(half), look, frame.xipos[b], frame.ximat[b], shadow=False)

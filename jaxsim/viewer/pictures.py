@@ -12,7 +12,7 @@ from jaxsim.model import Model
 from jaxsim.viewer.cameras import FreeCamera, View, model_view
 from jaxsim.viewer.decor import Show, items
 from jaxsim.viewer.needs import needs
-from jaxsim.viewer.poses import Frame, frames
+from jaxsim.viewer.poses import Moment, frames
 from jaxsim.viewer.scene import Scene, make_scene
 from jaxsim.viewer.shade import Lit
 from jaxsim.viewer.trace import Surfaces
@@ -70,7 +70,7 @@ def render(
 
 
 def draw(
-    model: Model, scene: Scene, frame: Frame, view: View, size: tuple[int, int], show: Show
+    model: Model, scene: Scene, frame: Moment, view: View, size: tuple[int, int], show: Show
 ) -> np.ndarray:
     """Draws one moment.
 

@@ -22,7 +22,7 @@ from jaxsim.pipeline.work import Work
 from jaxsim.pytree import bare
 from jaxsim.viewer.tendons import pieces, routes
 
-__all__ = ["POSE", "Contacts", "Frame", "configurations", "contacts_of", "frame_of", "frames", "place"]
+__all__ = ["POSE", "Contacts", "Moment", "configurations", "contacts_of", "frame_of", "frames", "place"]
 
 POSE = ("qpos", "mocap_pos", "mocap_quat")
 """Fields of Data from which frames follow."""
@@ -47,7 +47,7 @@ class Contacts:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Frame:
+class Moment:
     """One moment of one world; fields carry the names, shapes and frames of `Data`.
 
     Attributes:
@@ -72,11 +72,11 @@ class Frame:
     contacts: Contacts | None = None
 
 
-_FIELDS = tuple(f.name for f in dataclasses.fields(Frame) if f.default is dataclasses.MISSING)
+_FIELDS = tuple(f.name for f in dataclasses.fields(Moment) if f.default is dataclasses.MISSING)
 """Those that `place` computes."""
 
 
-def frames(model: Model, state: Any) -> list[Frame]:
+def frames(model: Model, state: Any) -> list[Moment]:
     """Where everything is in one or many states.
 
     Args:
@@ -92,7 +92,7 @@ def frames(model: Model, state: Any) -> list[Frame]:
     """
     arrays, count = _states(model, state)
     width = 1 if count == 1 else _CHUNK
-    found: list[Frame] = []
+    found: list[Moment] = []
     for start in range(0, count, width):
         part = {k: v[start : start + width] for k, v in arrays.items()}
         short = width - len(part["qpos"])
@@ -157,10 +157,10 @@ def place(model: Model, state: dict[str, jax.Array]) -> tuple[dict[str, jax.Arra
     return {name: getattr(data, name) for name in _FIELDS}, routes(native, data)
 
 
-def frame_of(model: Model, placed: dict[str, np.ndarray], paths: Any, k: int) -> Frame:
+def frame_of(model: Model, placed: dict[str, np.ndarray], paths: Any, k: int) -> Moment:
     """The frame of one of many worlds, from the results of `place` on the host."""
     one: dict[str, Any] = {n: np.asarray(x[..., min(k, x.shape[-1] - 1)], float) for n, x in placed.items()}
-    return Frame(**one, tendons=pieces(model, paths, k))
+    return Moment(**one, tendons=pieces(model, paths, k))
 
 
 def _native_forces(model: Model, contact: Contact, efc_force: jax.Array) -> jax.Array:

@@ -78,7 +78,7 @@ class Part:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Lights:
-    """Lights, by columns; colours `(n, 3)`. Places and directions are those of a frame (`poses.Frame`).
+    """Lights, by columns; colours `(n, 3)`. Places and directions are those of a frame (`poses.Moment`).
 
     Attributes:
         id: In the model, `(n,)`.

@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from jaxsim.viewer.poses import Frame
+from jaxsim.viewer.poses import Moment
 from jaxsim.viewer.scene import Lights, Scene
 from jaxsim.viewer.trace import Hits, Surfaces
 
@@ -44,7 +44,7 @@ class Lit:
 
     surfaces: Surfaces
     scene: Scene
-    frame: Frame
+    frame: Moment
     flat: np.ndarray
     pixel: float
 
@@ -165,7 +165,7 @@ class Lit:
 
 
 def _arriving(
-    lights: Lights, k: int, frame: Frame, points: np.ndarray
+    lights: Lights, k: int, frame: Moment, points: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Directions towards a light `(n, 3)`, distances (m) and strengths `(n,)` at points."""
     axis = frame.light_xdir[lights.id[k]]

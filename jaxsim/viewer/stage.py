@@ -16,7 +16,7 @@ from jaxsim.pipeline.blank import initial_state
 from jaxsim.viewer.cameras import FreeCamera, reach
 from jaxsim.viewer.decor import Show, force_arrows, inertia_boxes
 from jaxsim.viewer.gltf import glb
-from jaxsim.viewer.poses import POSE, Frame, contacts_of, frame_of, place
+from jaxsim.viewer.poses import POSE, Moment, contacts_of, frame_of, place
 from jaxsim.viewer.scene import Part, Scene, make_scene
 from jaxsim.viewer.shapes import box
 
@@ -72,7 +72,7 @@ class Stage:
         camera = FreeCamera(tuple(middle), 0.85 * radius / np.sin(np.radians(22.5)))
         return camera.view(self.scene, [self._start], 3, 2).pos, middle
 
-    def show(self, data: Data) -> list[Frame]:
+    def show(self, data: Data) -> list[Moment]:
         """Moves everything to where it is.
 
         Args:
@@ -132,7 +132,7 @@ class Stage:
     def _lay_over(
         self,
         data: Data,
-        found: list[Frame],
+        found: list[Moment],
         placed: dict[str, np.ndarray],
         pos: np.ndarray,
         wxyz: np.ndarray,
@@ -224,7 +224,7 @@ class Stage:
         self._inertia.visible = True
         self._inertia.batched_positions, self._inertia.batched_wxyzs = places, spins
 
-    def _show_cameras(self, found: list[Frame]) -> None:
+    def _show_cameras(self, found: list[Moment]) -> None:
         if not self._frusta and not self.overlays.cameras:
             return
         if not self._frusta:
@@ -259,7 +259,7 @@ def _flat(pos: np.ndarray, wxyz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return places, np.ascontiguousarray(wxyz.reshape(-1, 4), np.float32)
 
 
-def _grid(scene: Scene, start: Frame, worlds: int) -> np.ndarray:
+def _grid(scene: Scene, start: Moment, worlds: int) -> np.ndarray:
     """Places of the worlds on a grid, the first at the origin, m, `(worlds, 3)`."""
     _, radius = reach(scene, [start])
     columns = int(np.ceil(np.sqrt(worlds)))
