@@ -188,7 +188,7 @@ def start(problem: Problem, multiply: Product, smooth: Array, guess: Array | Non
         x, inertial, r = jax.tree.map(
             lambda a, b: jnp.where(keep, a, b), (x, inertial, r), (guess, inertial_guess, r_guess)
         )
-    width = max(a.shape[-1] for a in jax.tree.leaves((problem, x, r)))
+    width = width_of((problem, x, r))
     x, inertial, r = jax.tree.map(lambda a: jnp.broadcast_to(a, (*a.shape[:-1], width)), (x, inertial, r))
     nobody = jnp.zeros((width,), bool)
     none = jnp.zeros((width,), int)

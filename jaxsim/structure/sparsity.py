@@ -100,10 +100,16 @@ def chains_of(structure: TreeStructure) -> list[tuple[int, int]]:
 @functools.lru_cache(maxsize=256)
 def trees_of(structure: TreeStructure) -> np.ndarray:
     """Degrees of freedom of each kinematic tree, (most of any, number of trees); n: none."""
-    starts = [i for i, p in enumerate(structure.parent) if p < 0]
-    sizes = np.diff([*starts, structure.n])
+    starts, ends = np.array(_spans(structure), int).reshape(-1, 2).T
+    sizes = ends - starts
     places = np.arange(max(sizes, default=0))[:, None]
-    return np.where(places < sizes, places + np.array(starts, int), structure.n)
+    return np.where(places < sizes, places + starts, structure.n)
+
+
+def _spans(structure: TreeStructure) -> list[tuple[int, int]]:
+    """First degree of freedom and end of each kinematic tree."""
+    starts = [i for i, p in enumerate(structure.parent) if p < 0]
+    return list(itertools.pairwise([*starts, structure.n]))
 
 
 class Alike(NamedTuple):
@@ -124,11 +130,11 @@ class Alike(NamedTuple):
 def alike_trees(structure: TreeStructure) -> tuple[Alike, ...]:
     """All trees, those of one shape together; none if no two are alike."""
     by_shape: dict[tuple[int, ...], list[int]] = {}
-    starts = [i for i, p in enumerate(structure.parent) if p < 0]
-    for start, stop in itertools.pairwise([*starts, structure.n]):
+    spans = _spans(structure)
+    for start, stop in spans:
         shape = tuple(max(p - start, -1) for p in structure.parent[start:stop])
         by_shape.setdefault(shape, []).append(start)
-    if len(by_shape) == len(starts):
+    if len(by_shape) == len(spans):
         return ()
     found = []
     for shape, at in by_shape.items():
