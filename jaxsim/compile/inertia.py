@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from jaxsim.math import hamilton
 from jaxsim.math.constants import MINVAL
-from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3, multiply, to_matrix, unit_quat
+from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3, multiply, unit_quat
 
 __all__ = ["BODY", "MESH", "Tolerance", "about", "combine", "in_frame", "principal_axes"]
 
@@ -38,7 +39,7 @@ MESH = Tolerance(off=1e-7, equal=1e-7)
 
 def in_frame(moments: Sequence[float], quat: Sequence[float]) -> tuple[float, ...]:
     """Returns a diagonal inertia, given about rotated axes, about the axes of the enclosing frame."""
-    rows = to_matrix(quat)
+    rows = hamilton.matrix(quat)
 
     def entry(i: int, j: int) -> float:
         return sum(rows[i][k] * (rows[j][k] * moments[k]) for k in range(3))
@@ -106,7 +107,7 @@ def principal_axes(
 
 def _conjugated(matrix: Sequence[Vec3], quat: Quat) -> list[list[float]]:
     """Returns R^T A R for the rotation of a quaternion."""
-    r = to_matrix(quat)
+    r = hamilton.matrix(quat)
     half = [[sum(r[k][i] * matrix[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
     return [[sum(half[i][k] * r[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
 

@@ -20,7 +20,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.identify.parameters import Parameter
-from jaxsim.math import safe
+from jaxsim.math import rotations, safe
 from jaxsim.model import Model
 
 __all__ = ["LABELS", "body_inertia", "from_pseudo", "log_cholesky", "pseudo_inertia"]
@@ -69,7 +69,7 @@ def pseudo_inertia(model: Model, name: str | int) -> np.ndarray:
     """The pseudo-inertia (4, 4) of a body, in its frame."""
     body = model.body(name)
     m, c = float(np.ravel(body.mass)[0]), np.asarray(body.ipos, float)
-    R = _matrix(np.asarray(body.iquat, float))
+    R = rotations.matrix(np.asarray(body.iquat, float))
     moments = np.asarray(body.inertia, float)
     second = (R * (moments.sum() / 2 - moments)) @ R.T + m * np.outer(c, c)
     return np.block([[second, m * c[:, None]], [m * c[None], np.array([[m]])]])
@@ -162,10 +162,3 @@ def _quaternion(R: Array) -> Array:
     )
     column = outer[jnp.argmax(jnp.diagonal(outer))]
     return column / safe.sqrt(jnp.sum(column * column))
-
-
-def _matrix(q: np.ndarray) -> np.ndarray:
-    """The rotation matrix (3, 3) of a unit quaternion (4,), on the host."""
-    w, v = q[0], q[1:]
-    cross = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
-    return (w * w - v @ v) * np.eye(3) + 2 * np.outer(v, v) + 2 * w * cross

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.math import safe
+from jaxsim.math import hamilton, safe
 from jaxsim.math.axis import components, split, stack
 from jaxsim.math.linear import bilinear
 from jaxsim.math.vector import cross, scale
@@ -27,17 +27,7 @@ __all__ = [
 
 def _mul(a: Array, b: Array) -> Array:
     """Product: the rotation `b` followed by `a`, both (..., 4, W)."""
-    aw, ax, ay, az = components(a)
-    bw, bx, by, bz = components(b)
-    return jnp.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ],
-        axis=-2,
-    )
+    return jnp.stack(hamilton.product(components(a), components(b)), axis=-2)
 
 
 mul = bilinear(
@@ -73,21 +63,7 @@ def rotate_inverse(q: Array, v: Array) -> Array:
 
 def to_matrix(q: Array) -> Array:
     """Rotation matrices (..., 3, 3, W) of unit quaternions (..., 4, W)."""
-    w, x, y, z = components(q)
-    ww, xx, yy, zz = w * w, x * x, y * y, z * z
-    xy, xz, yz, wx, wy, wz = x * y, x * z, y * z, w * x, w * y, w * z
-    rows = [
-        ww + xx - yy - zz,
-        2 * (xy - wz),
-        2 * (xz + wy),
-        2 * (xy + wz),
-        ww - xx + yy - zz,
-        2 * (yz - wx),
-        2 * (xz - wy),
-        2 * (yz + wx),
-        ww - xx - yy + zz,
-    ]
-    flat = stack(rows)
+    flat = stack([entry for row in hamilton.matrix(components(q)) for entry in row])
     return flat.reshape(*flat.shape[:-2], 3, 3, flat.shape[-1])
 
 

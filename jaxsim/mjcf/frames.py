@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import atan2, cos, pi, sin, sqrt
 
+from jaxsim.math import hamilton
+
 __all__ = [
     "EPS",
     "IDENTITY",
@@ -28,7 +30,6 @@ __all__ = [
     "norm",
     "normalize",
     "rotate",
-    "to_matrix",
     "unit_quat",
 ]
 
@@ -78,16 +79,7 @@ def unit_quat(q: Sequence[float]) -> Quat:
 
 def multiply(a: Sequence[float], b: Sequence[float]) -> Quat:
     """Returns the rotation `b` followed by `a`, normalised."""
-    aw, ax, ay, az = a
-    bw, bx, by, bz = b
-    return unit_quat(
-        (
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        )
-    )
+    return unit_quat(hamilton.product(a, b))
 
 
 def conjugate(q: Sequence[float]) -> Quat:
@@ -108,16 +100,6 @@ def rotate(v: Sequence[float], q: Sequence[float]) -> Vec3:
         a + 2.0 * (y * tz - z * ty),
         b + 2.0 * (z * tx - x * tz),
         c + 2.0 * (x * ty - y * tx),
-    )
-
-
-def to_matrix(q: Sequence[float]) -> tuple[Vec3, Vec3, Vec3]:
-    """Returns the rows of the rotation matrix."""
-    w, x, y, z = q
-    return (
-        (w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z),
     )
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
+from jaxsim.math import rotations
 from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.errors import nearest
-from jaxsim.mjcf.frames import from_euler, from_zaxis, to_matrix
+from jaxsim.mjcf.frames import from_euler, from_zaxis
 from jaxsim.mjcf.limits import MAX_DEPTH, MAX_ELEMENTS
 from jaxsim.mjcf.reader import Reader
 from jaxsim.mjcf.schema import root_type
@@ -233,7 +234,7 @@ class UrdfReader:
             joints = [self._new(body, "joint", node, name=name, type="free")]
         elif mapped == "planar":
             try:
-                frame = np.array(to_matrix(from_zaxis(axis.tolist())))
+                frame = rotations.matrix(np.array(from_zaxis(axis.tolist())))
             except ValueError:
                 raise self._xml.error(node, "a planar joint needs an axis") from None
             joints = [
@@ -304,6 +305,6 @@ class UrdfReader:
 def _turned(full: np.ndarray, quat: np.ndarray) -> np.ndarray:
     """Returns the inertia (xx yy zz xy xz yz) of a turned frame in its parent's axes."""
     xx, yy, zz, xy, xz, yz = full
-    turn = np.array(to_matrix(quat.tolist()))
+    turn = rotations.matrix(quat)
     tensor = turn @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ turn.T
     return np.array([tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2]])

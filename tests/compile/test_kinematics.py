@@ -16,7 +16,7 @@ from jaxsim.compile.kinematics import (
     tendons,
     transmission,
 )
-from jaxsim.compile.kinematics.rotations import from_vector, matrix, multiply, to_vector
+from jaxsim.math.rotations import from_vector, matrix, multiply, to_vector
 
 SCENE = """<mujoco><option jacobian="dense"/><worldbody><site name="w" pos=".2 .9 1"/>
   <body pos="1 2 3" quat="1 2 3 4"><freejoint/><geom size=".1 .2 .3" type="box" pos=".1 0 .2"/>

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from jaxsim.enums import GeomType
+from jaxsim.math import rotations
 from jaxsim.model import Model
 from jaxsim.sdf import Voxels, voxels
 
@@ -30,7 +31,9 @@ def with_voxels(model: Model) -> Model:
         vertices = np.asarray(model.mesh_vert, float)[rows]
         # in the frame of the mesh's file, as all distance functions
         pos, quat = (np.asarray(x, float)[mesh] for x in (model.mesh_pos, model.mesh_quat))
-        baked.append((mesh, voxels(_turned(quat, vertices) + pos, model.mesh_face[faces])))
+        baked.append(
+            (mesh, voxels(rotations.apply(rotations.matrix(quat), vertices) + pos, model.mesh_face[faces]))
+        )
     if not baked:
         return model
     return model.replace(hooks=dataclasses.replace(model.hooks, sdfs=(*model.hooks.sdfs, *baked)))
@@ -40,9 +43,3 @@ def without_voxels(model: Model) -> Model:
     """The model without the functions that `with_voxels` makes."""
     own = tuple(row for row in model.hooks.sdfs if not isinstance(row[1], Voxels))
     return model.replace(hooks=dataclasses.replace(model.hooks, sdfs=own))
-
-
-def _turned(quat: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Vectors (n, 3) turned by a unit quaternion (4,)."""
-    turn = np.cross(quat[1:], vectors)
-    return vectors + 2 * (quat[0] * turn + np.cross(quat[1:], turn))

@@ -18,9 +18,9 @@ from jaxsim.compile.kinematics import (
     tendons,
     transmission,
 )
-from jaxsim.compile.kinematics.rotations import apply, conjugate, multiply, unit
 from jaxsim.enums import EqType, GainType, JointType, ObjType, TrnType
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.rotations import apply, conjugate, multiply, unit
 
 __all__ = ["set_reference"]
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxsim.compile.kinematics.rotations import matrix
 from jaxsim.enums import JointType
+from jaxsim.math.rotations import matrix
 
 __all__ = ["Fields", "Level", "Mechanism", "Round"]
 

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from jaxsim.compile.kinematics.mechanism import Fields, Mechanism
-from jaxsim.compile.kinematics.rotations import apply, cross, from_vector, matrix, multiply, unit
 from jaxsim.enums import JointType
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.rotations import apply, cross, from_vector, matrix, multiply, unit
 
 __all__ = ["Pose", "kinematics"]
 

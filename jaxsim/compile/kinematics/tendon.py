@@ -12,10 +12,10 @@ import numpy as np
 
 from jaxsim.compile.kinematics.mechanism import Fields
 from jaxsim.compile.kinematics.pose import Pose
-from jaxsim.compile.kinematics.rotations import cross
 from jaxsim.compile.kinematics.wrapping import Wrapped, wrap
 from jaxsim.enums import WrapType
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.rotations import cross
 
 __all__ = ["Routes", "tendons"]
 

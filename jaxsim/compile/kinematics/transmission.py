@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from jaxsim.compile.kinematics.pose import Pose
-from jaxsim.compile.kinematics.rotations import apply, conjugate, cross, matrix, multiply, to_vector, unit
 from jaxsim.enums import JointType, TrnType
+from jaxsim.math.rotations import apply, conjugate, cross, matrix, multiply, to_vector, unit
 
 __all__ = ["transmission"]
 

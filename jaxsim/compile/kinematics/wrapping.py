@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsim.compile.kinematics.rotations import apply, cross
 from jaxsim.enums import GeomType
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.rotations import apply, cross
 
 __all__ = ["Wrapped", "wrap"]
 

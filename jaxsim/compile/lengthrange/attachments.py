@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxsim.compile.kinematics.rotations import apply, conjugate, cross, multiply
 from jaxsim.compile.lengthrange.dynamics import Motion
 from jaxsim.enums import EqType, ObjType
+from jaxsim.math.rotations import apply, conjugate, cross, multiply
 
 __all__ = ["Attachment", "attachment"]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.polynomial.polynomial import polyval
 
 from jaxsim.compile.kinematics import Fields
-from jaxsim.compile.kinematics.rotations import to_vector
 from jaxsim.compile.lengthrange.attachments import attachment
 from jaxsim.compile.lengthrange.dynamics import Motion
 from jaxsim.enums import EqType, JointType
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.rotations import to_vector
 
 __all__ = ["Constraints", "Instant", "constrained_tendons", "constraints", "solve"]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from jaxsim.compile.kinematics import Fields, Pose, mass_matrix, spatial_inertia
-from jaxsim.compile.kinematics.rotations import cross, from_vector, multiply, unit
 from jaxsim.enums import JointType
+from jaxsim.math.rotations import cross, from_vector, multiply, unit
 
 __all__ = ["Motion", "integrate", "move"]
 

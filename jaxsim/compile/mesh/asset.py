@@ -19,9 +19,10 @@ from jaxsim.compile.mesh.normals import vertex_normals
 from jaxsim.compile.mesh.obj import read_obj
 from jaxsim.compile.mesh.stl import read_stl
 from jaxsim.enums import GeomType
+from jaxsim.math import rotations
 from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document, Element
-from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3, to_matrix, unit_quat
+from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3, unit_quat
 from jaxsim.structure.hulls import polygon_tilts
 from jaxsim.structure.quads import other_corners
 
@@ -256,7 +257,7 @@ def _process(mesh: Mesh, needs_hull: bool) -> None:
     mesh.inertia_box = (float(box[0]), float(box[1]), float(box[2]))
     mesh.pos = (float(center[0]), float(center[1]), float(center[2]))
     mesh.quat = quat
-    turn = np.array(to_matrix(quat))
+    turn = rotations.matrix(np.array(quat))
     vert = (vert - center) @ turn
     low, high = np.minimum(vert.min(0), 1e10).tolist(), vert.max(0).tolist()
     mesh.box = ((low[0], low[1], low[2]), (high[0], high[1], high[2]))
@@ -297,7 +298,7 @@ def _transform(mesh: Mesh, vert: np.ndarray) -> np.ndarray:
         vert = vert - refpos
     normal = t.normal.astype(np.float64)
     if tuple(refquat) != IDENTITY:
-        turn = np.array(to_matrix(unit_quat(refquat)))
+        turn = rotations.matrix(np.array(unit_quat(refquat)))
         vert, normal = vert @ turn, normal @ turn
     if (scale != 1).any():
         vert = vert * scale

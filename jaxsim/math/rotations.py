@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from jaxsim.math import hamilton
+
 __all__ = ["apply", "conjugate", "cross", "from_vector", "matrix", "multiply", "to_vector", "unit"]
 
 _NO_AXIS = 1e-15
@@ -24,7 +26,7 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Returns matrices times vectors."""
-    return (matrix @ vector[..., None])[..., 0]
+    return np.matmul(matrix, vector[..., None])[..., 0]
 
 
 def unit(q: np.ndarray) -> np.ndarray:
@@ -42,24 +44,17 @@ def conjugate(q: np.ndarray) -> np.ndarray:
 def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Returns the products: the rotations `b` followed by `a`."""
     result = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    w, x, y, z = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
-    s, t, u, v = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
-    result[..., 0] = w * s - x * t - y * u - z * v
-    result[..., 1] = w * t + x * s + y * v - z * u
-    result[..., 2] = w * u - x * v + y * s + z * t
-    result[..., 3] = w * v + x * u - y * t + z * s
+    for i, component in enumerate(hamilton.product(_components(a), _components(b))):
+        result[..., i] = component
     return result
 
 
 def matrix(q: np.ndarray) -> np.ndarray:
     """Returns the matrices of unit quaternions."""
-    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
     result = np.empty((*q.shape[:-1], 3, 3))
-    xx, yy, zz = x * x, y * y, z * z
-    xy, xz, yz, wx, wy, wz = x * y, x * z, y * z, w * x, w * y, w * z
-    result[..., 0, 0], result[..., 0, 1], result[..., 0, 2] = 1 - 2 * (yy + zz), 2 * (xy - wz), 2 * (xz + wy)
-    result[..., 1, 0], result[..., 1, 1], result[..., 1, 2] = 2 * (xy + wz), 1 - 2 * (xx + zz), 2 * (yz - wx)
-    result[..., 2, 0], result[..., 2, 1], result[..., 2, 2] = 2 * (xz - wy), 2 * (yz + wx), 1 - 2 * (xx + yy)
+    for i, row in enumerate(hamilton.matrix(_components(q))):
+        for j, entry in enumerate(row):
+            result[..., i, j] = entry
     return result
 
 
@@ -76,3 +71,7 @@ def to_vector(q: np.ndarray) -> np.ndarray:
     angle = np.where(angle > np.pi, angle - 2 * np.pi, angle)
     none = sine < _NO_AXIS
     return np.where(none, 0.0, q[..., 1:] / np.where(none, 1.0, sine) * angle)
+
+
+def _components(q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    return q[..., 0], q[..., 1], q[..., 2], q[..., 3]

@@ -1,0 +1,36 @@
+"""Hamilton's formulas for quaternions w, x, y, z by components: Python numbers, or arrays of any library, as they are.
+
+`quaternion` (jax, worlds last), `rotations` (numpy, components last) and `mjcf.frames` (Python floats) all say theirs
+by these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["matrix", "product"]
+
+
+def product(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
+    """Returns the components of the product: the rotation `b` followed by `a`."""
+    aw, ax, ay, az = a
+    bw, bx, by, bz = b
+    return (
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+    )
+
+
+def matrix(q: Sequence[Any]) -> tuple[tuple[Any, Any, Any], ...]:
+    """Returns the rows of the rotation matrix of a unit quaternion."""
+    w, x, y, z = q
+    ww, xx, yy, zz = w * w, x * x, y * y, z * z
+    xy, xz, yz, wx, wy, wz = x * y, x * z, y * z, w * x, w * y, w * z
+    return (
+        (ww + xx - yy - zz, 2 * (xy - wz), 2 * (xz + wy)),
+        (2 * (xy + wz), ww - xx + yy - zz, 2 * (yz - wx)),
+        (2 * (xz - wy), 2 * (yz + wx), ww - xx - yy + zz),
+    )
