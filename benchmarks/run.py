@@ -9,6 +9,9 @@ On a GPU the default is 1,024, 2,048, 4,096 and 8,192 worlds, on a CPU 1,024. Cl
 from __future__ import annotations
 
 import json
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,7 @@ from rich.console import Console
 from benchmarks.figure import draw
 from jaxsim.cli.compare import compare, machine, tables
 
-__all__ = ["CASES", "locate", "main", "page"]
+__all__ = ["CASES", "compare_within", "locate", "main", "page"]
 
 CASES = {
     "humanoid": ("mujoco", "mjx/test_data/humanoid/humanoid.xml"),
@@ -59,6 +62,7 @@ def main(
     gradient_worlds: int = 256,
     out: Path = Path(__file__).parent / "results",
     name: str = "",
+    limit: float = 900.0,
 ) -> None:
     """Measures every case with every number of worlds.
 
@@ -71,34 +75,107 @@ def main(
         gradient_worlds: Worlds of the rollout with gradient; 0: none.
         out: Folder for the results.
         name: Name of the results' files; default: the device's kind.
+        limit: Seconds that one measurement may take; the engine that takes longer is left out of its case.
     """
-    jax.config.update("jax_enable_x64", False)
     console = Console()
-    gpu = jax.default_backend() != "cpu"
-    worlds = worlds or ((1024, 2048, 4096, 8192) if gpu else (1024,))
-    at = machine()
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        backend, at = pool.submit(_device).result()  # a GPU belongs to the process that measures
+    worlds = worlds or ((1024,) if backend == "cpu" else (1024, 2048, 4096, 8192))
     results = []
     for case in cases:
         for k, count in enumerate(worlds):
             with console.status(case) as status:
-                measured = compare(
+                measured, left_out = compare_within(
+                    limit,
                     locate(case),
                     engines,
+                    say=lambda text, case=case, status=status: status.update(f"{case}: {text}"),
                     worlds=count,
                     steps=steps,
                     repeats=repeats,
                     gradient_worlds=min(gradient_worlds, count) if k == 0 else 0,
-                    say=lambda text, case=case, status=status: status.update(f"{case}: {text}"),
                 )
-            results.append({"case": case, "worlds": count, "steps": steps, "engines": measured})
+            results.append(
+                {"case": case, "worlds": count, "steps": steps, "engines": measured, "left_out": left_out}
+            )
+            for engine, why in left_out.items():
+                console.print(f"{case}: {engine} is left out: {why}", highlight=False)
             console.print(*tables(f"{case}, {count:,} worlds", measured))
     report = {"machine": at, "results": results}
     out.mkdir(parents=True, exist_ok=True)
-    name = name or jax.default_backend()
+    name = name or backend
     (out / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
     (out / f"{name}.md").write_text(page(report, name))
     draw(report, out / f"{name}.png")
     console.print(f"saved {out / name}.json, .md and .png", highlight=False)
+
+
+def compare_within(
+    limit: float,
+    path: Path,
+    engines: tuple[str, ...],
+    say: Callable[[str], None] = lambda text: None,
+    measure: Callable[..., dict[str, Any]] = compare,
+    **options: Any,
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """`compare` in a process of its own, which a peer that hangs cannot hold up.
+
+    Args:
+        limit: Seconds without news after which the process is ended and begun again without the engine it waited for.
+        path: As in `compare`.
+        engines: As in `compare`.
+        say: As in `compare`.
+        measure: What is called there: `compare`, or a function of its arguments that a new process can import.
+        options: The other arguments of `compare`.
+
+    Returns:
+        What `compare` returns, and for each engine that was left out what it was doing.
+
+    Raises:
+        RuntimeError: The first engine, or a process as a whole, gave no result.
+    """
+    left_out: dict[str, str] = {}
+    context = multiprocessing.get_context("spawn")
+    while True:
+        ours, theirs = context.Pipe(duplex=False)
+        kept = tuple(name for name in engines if name not in left_out)
+        process = context.Process(target=_measure, args=(theirs, measure, path, kept, options), daemon=True)
+        process.start()
+        theirs.close()
+        news: Any = f"{kept[0]}: starting"
+        try:
+            while isinstance(news, str) and ours.poll(limit):
+                news = ours.recv()
+                if isinstance(news, str):
+                    say(news)
+        except EOFError:
+            raise RuntimeError(f"{path.name}: the measurement ended without a result ({news})") from None
+        finally:
+            process.kill()
+            process.join()
+        if not isinstance(news, str):
+            return news, left_out
+        name, doing = news.split(": ", 1)
+        if name == kept[0]:
+            raise RuntimeError(f"{path.name}: {name} took over {limit:.0f} s ({doing})")
+        left_out[name] = f"no result within {limit:.0f} s ({doing})"
+
+
+def _measure(
+    pipe: Any,
+    measure: Callable[..., dict[str, Any]],
+    path: Path,
+    engines: tuple[str, ...],
+    options: dict[str, Any],
+) -> None:
+    """What the process does: sends what it is doing, then the result."""
+    jax.config.update("jax_enable_x64", False)
+    pipe.send(measure(path, engines, say=pipe.send, **options))
+
+
+def _device() -> tuple[str, dict[str, Any]]:
+    jax.config.update("jax_enable_x64", False)
+    return jax.default_backend(), machine()
 
 
 def page(report: dict[str, Any], name: str) -> str:
@@ -121,6 +198,7 @@ def page(report: dict[str, Any], name: str) -> str:
             lines += ["", f"**{part.title}**", ""]
             lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
             lines += ["", str(part.caption)] if part.caption else []
+        lines += [f"\n{engine} is left out: {why}." for engine, why in result.get("left_out", {}).items()]
     return "\n".join(lines) + "\n"
 
 

@@ -1,12 +1,14 @@
 """The benchmark harness on models that compile fast."""
 
 import json
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.figure import draw
-from benchmarks.run import CASES, locate, page
+from benchmarks.run import CASES, compare_within, locate, page
 from jaxsim.cli.compare import compare, machine, tables
 from jaxsim.models import path
 
@@ -48,3 +50,39 @@ def test_engines_run_the_same_work(tmp_path):
     text = page(report, "report")
     assert text.count("| jaxsim |") == 2
     assert "![](report.png)" in text
+
+
+def _mjx_hangs(path, engines, say, worlds):
+    """Stands for `compare`; a new process imports it."""
+    say(f"{engines[0]}: compiling a step")
+    if path.stem == "ends":
+        raise ValueError("no such model")
+    if "mjx" in engines:
+        say("mjx: compiling a step")
+        time.sleep(600)
+    return dict.fromkeys(engines, worlds)
+
+
+@pytest.mark.slow
+def test_an_engine_that_hangs_is_left_out():
+    said = []
+    engines = ("jaxsim", "mjx", "mujoco")
+    result, left_out = compare_within(20, Path("ant.xml"), engines, said.append, _mjx_hangs, worlds=3)
+    assert result == {"jaxsim": 3, "mujoco": 3}
+    assert list(left_out) == ["mjx"]
+    assert "compiling a step" in left_out["mjx"]
+    assert said == ["jaxsim: compiling a step", "mjx: compiling a step", "jaxsim: compiling a step"]
+    report = {
+        "machine": machine(),
+        "results": [{"case": "ant", "worlds": 3, "engines": {}, "left_out": left_out}],
+    }
+    report["results"][0]["engines"]["jaxsim"] = {"steps_per_s": [1.0], "compile_s": 1.0, "memory_bytes": 0}
+    assert "mjx is left out: no result within 20 s (compiling a step)." in page(report, "cpu")
+
+
+@pytest.mark.slow
+def test_nothing_is_measured_without_the_first_engine():
+    with pytest.raises(RuntimeError, match=r"ends\.xml: the measurement ended without a result"):
+        compare_within(60, Path("ends.xml"), ("jaxsim",), measure=_mjx_hangs, worlds=1)
+    with pytest.raises(RuntimeError, match=r"ant\.xml: mjx took over 20 s \(compiling a step\)"):
+        compare_within(20, Path("ant.xml"), ("mjx",), measure=_mjx_hangs, worlds=1)

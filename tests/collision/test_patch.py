@@ -45,15 +45,30 @@ def _two_geoms(first: str, second: str) -> mujoco.MjModel:
     )
 
 
+def _sizes(first: str, second: str) -> list[np.ndarray]:
+    """Sizes of both geoms; of a mesh its vertices."""
+    mj_model = _two_geoms(first, second)
+    return [
+        mj_model.mesh_vert.astype(float) if kind == "mesh" else size
+        for kind, size in zip((first, second), mj_model.geom_size, strict=True)
+    ]
+
+
+def _overlap(first: str, second: str, xpos: np.ndarray, xmat: np.ndarray, normal: np.ndarray) -> float:
+    """How far the second geom, at (2, 3) and turned by (2, 3, 3), moves along a normal to be free of the first."""
+    one, two = _sizes(first, second)
+    return (
+        reach(first, one, normal @ xmat[0])
+        + reach(second, two, -normal @ xmat[1])
+        - (xpos[1] - xpos[0]) @ normal
+    )
+
+
 def _flat_poses(
     first: str, second: str, count: int, rng: np.random.Generator, lean: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Poses (2, 3, W), (2, 3, 3, W) with axes of both geoms along one line, or up to some degrees or `lean` from it."""
-    mj_model = _two_geoms(first, second)
-    sizes = [
-        mj_model.mesh_vert.astype(float) if kind == "mesh" else size
-        for kind, size in zip((first, second), mj_model.geom_size, strict=True)
-    ]
+    sizes = _sizes(first, second)
     cube, up = Rotation.create_group("O"), np.array([0, 0, 1.0])
     xpos, xmat = np.zeros((2, 3, count)), np.zeros((2, 3, 3, count))
     for w in range(count):
@@ -101,11 +116,17 @@ def test_flat_contacts_are_the_c_engines(first: str, second: str) -> None:
     model = oracle.native_model(mj_model)
     found = oracle.ours(oracle.run(model, oracle.native_data(model, xpos, xmat)))
     counts = np.array([len(f) for f in found]), np.array([len(w) for w in wanted])
-    # where the C engine's search ends at a corner of an edge that lies on a face, it may not see the edge
-    differ = counts[0] != counts[1]
-    # and does so more often where both are curved
-    assert np.mean(differ) < (0.12 if first == second == "cylinder" else 0.08)
-    assert np.mean(differ & ~((counts[0] == 2) & (counts[1] == 1))) < 0.02
+    # the C engine's search may end at a corner of an edge that lies on a face, and does not see the edge then
+    lone = (counts[0] == 2) & (counts[1] == 1)
+    assert np.mean(lone) < (0.12 if first == "cylinder" else 0.08)
+    # or it may end in a direction along which the overlap is not the least
+    for w in np.flatnonzero((counts[0] != counts[1]) & ~lone & (np.minimum(*counts) > 0)):
+        own, other = (
+            _overlap(first, second, xpos[..., w], xmat[..., w], x[w][0, 8:11]) for x in (found, wanted)
+        )
+        assert other > own + 1e-5
+        np.testing.assert_allclose(found[w][0, 3], -own, atol=1e-5)
+    assert not np.any((counts[0] != counts[1]) & (np.minimum(*counts) == 0))
     assert np.sum(counts[1] > 1) > 60
     compared = 0
     for f, w in zip(found, wanted, strict=True):
