@@ -55,3 +55,18 @@ def test_sums_of_many_rows(platform, rows):
     x = np.random.default_rng(rows).standard_normal((rows, 2, WORLDS))
     with lowering_for(platform):
         np.testing.assert_allclose(sum_rows(jnp.asarray(x)), x.sum(0), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("evaluations", [1, 2, 3, 4])
+def test_a_zero_hidden_by_rounding(evaluations):
+    """The first step is as near as float32 comes; a search that goes on wanders to 2, 1.5 and 1.25."""
+    tries = []
+
+    def slope(t):
+        tries.append(t)
+        return np.float32(1e4) * (t - 1) - np.float32(1e-4), jnp.full_like(t, 1e4)
+
+    few = jnp.asarray(evaluations)
+    t = search(slope, jnp.full(WORLDS, 1e-6, jnp.float32), few, WORLDS, jnp.dtype(jnp.float32))
+    assert tries
+    np.testing.assert_array_equal(t, 1)
