@@ -11,14 +11,15 @@ README = (Path(__file__).parents[2] / "README.md").read_text()
 
 @pytest.mark.slow
 def test_the_python_runs():
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
     names = {}
-    exec(compile(code, "README.md", "exec"), names)
+    for code in re.findall(r"```python\n(.*?)```", README, re.S):
+        exec(compile(code, "README.md", "exec"), names)
     assert names["trajectory"]["qpos"].shape == (1000, 100, names["model"].nq)
     gradients = names["by_mass"], names["by_ctrl"]
     for gradient in gradients:
         assert jax.numpy.isfinite(gradient).all()
         assert abs(gradient).max() > 0
+    assert names["state"].reward.shape == (64,)
 
 
 def test_the_commands_are_the_ones_that_ci_runs():
