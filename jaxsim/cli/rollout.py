@@ -48,8 +48,9 @@ def rollout(
     for file in (out, plot):
         if file is not None and not file.absolute().parent.is_dir():
             raise CommandError(f"no folder {str(file.absolute().parent)!r} to write {file.name!r} into")
-    if plot is not None and importlib.util.find_spec("matplotlib") is None:
-        raise CommandError("--plot needs matplotlib: pip install 'jaxsim-engine[plot]'")
+    for package in ("matplotlib", "embreex") if plot is not None else ():
+        if importlib.util.find_spec(package) is None:
+            raise CommandError(f"--plot needs {package}: pip install 'jaxsim-engine[plot]'")
     console = Console()
     with console.status(f"compiling {model} for {worlds:,} worlds"):
         compiled = load(model)

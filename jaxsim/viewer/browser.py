@@ -79,7 +79,7 @@ class Viewer:
         return f'<iframe src="{self.url}" width="100%" height="520" frameborder="0"></iframe>'
 
     def _loop(self) -> None:
-        before = plotted = time.perf_counter()
+        before = plotted = due = time.perf_counter()
         try:
             while not self._stopped.is_set():
                 now = time.perf_counter()
@@ -93,7 +93,9 @@ class Viewer:
                         self._panel.plot()
                         plotted = now
                 self.frame_seconds = 0.9 * self.frame_seconds + 0.1 * (time.perf_counter() - start)
-                self._stopped.wait(max(FRAME - (time.perf_counter() - now), 0.001))
+                # what one frame is late, the next waits less, by a frame at most
+                due = max(due + FRAME, time.perf_counter() - FRAME)
+                self._stopped.wait(max(due - time.perf_counter(), 0.001))
         except Exception as error:  # a thread's errors are lost unless somebody keeps them
             self.failure = error
             self._stopped.set()

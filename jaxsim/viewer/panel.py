@@ -70,7 +70,7 @@ class Panel:
         self._play.label = "Pause" if session.playing else "Play"
         if session.recording is not None:
             self._set(self._time, session.moment)
-        qpos = np.asarray(session.data.qpos[0])
+        qpos = np.asarray(session.data.qpos)[0]
         for address, slider in self._joints:
             self._set(slider, float(np.clip(qpos[address], slider.min, slider.max)))
         if self._held is not None:

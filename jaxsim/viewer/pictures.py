@@ -10,7 +10,7 @@ import numpy as np
 from jaxsim.enums import ObjType
 from jaxsim.model import Model
 from jaxsim.viewer.cameras import FreeCamera, View, model_view
-from jaxsim.viewer.decor import Show, items
+from jaxsim.viewer.decor import Item, Show, items
 from jaxsim.viewer.needs import needs
 from jaxsim.viewer.poses import Moment, frames
 from jaxsim.viewer.scene import Scene, make_scene
@@ -65,28 +65,27 @@ def render(
     else:
         number = model.find(ObjType.CAMERA, camera)
         views = [model_view(model, frame, number) for frame in moments]
-    pictures = [draw(model, scene, f, v, (width, height), show) for f, v in zip(moments, views, strict=True)]
-    return np.stack(pictures)
+    pairs = zip(moments, views, strict=True)
+    return np.stack([draw(items(model, scene, f, show), scene, f, v, size) for f, v in pairs])
 
 
 def draw(
-    model: Model, scene: Scene, frame: Moment, view: View, size: tuple[int, int], show: Show
+    things: Sequence[Item], scene: Scene, frame: Moment, view: View, size: tuple[int, int]
 ) -> np.ndarray:
-    """Draws one moment.
+    """Draws things in their places.
 
     Args:
-        model: The model.
-        scene: Of the model.
-        frame: Where everything is.
+        things: What is seen.
+        scene: Its lights and sky.
+        frame: Where the lights are.
         view: Where the picture is taken from.
         size: Width and height, pixels.
-        show: What is drawn.
 
     Returns:
         The picture, `(height, width, 3)`, uint8.
     """
     width, height = size
-    seen = [i for i in items(model, scene, frame, show) if not i.flat or (view.pos - i.pos) @ i.mat[:, 2] > 0]
+    seen = [i for i in things if not i.flat or (view.pos - i.pos) @ i.mat[:, 2] > 0]
     pixel = 2 * float(view.half[1]) / height
     lit = Lit(Surfaces(seen), scene, frame, np.array([i.flat for i in seen], bool), pixel)
     rows, columns = np.mgrid[:height, :width]

@@ -102,6 +102,10 @@ class Lights:
     diffuse: np.ndarray
     specular: np.ndarray
 
+    def none(self) -> Lights:
+        """The same with all of them off, so that there is but the sun."""
+        return Lights(*(getattr(self, field.name)[:0] for field in dataclasses.fields(self)))
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scene:

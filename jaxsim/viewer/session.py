@@ -215,7 +215,7 @@ class Session:
     @property
     def moment(self) -> float:
         """Simulated time, s."""
-        return self._moment if self.recording is not None else float(self._data.time[0])
+        return self._moment if self.recording is not None else float(np.asarray(self._data.time)[0])
 
     def body(self, name: str | int) -> int:
         """Number of a body.

@@ -92,7 +92,7 @@ class Stage:
             if visible and node.body and not node.shared:
                 node.handle.batched_positions = np.ascontiguousarray(pos[node.body].T, np.float32)
                 node.handle.batched_wxyzs = np.ascontiguousarray(wxyz[node.body], np.float32)
-        many = bool(over.tendons) and self._model.ntendon > 0
+        many = bool(over.tendons) and paths is not None  # spatial ones
         found = [frame_of(self._model, placed, paths, k) for k in range(count if many else 1)]
         self._lay_over(data, found, placed, pos, wxyz)
         return found

@@ -6,43 +6,25 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import jax
 import numpy as np
 
 import jaxsim
-from jaxsim import worlds
-from jaxsim.enums import GeomType, JointType, ObjType
-from jaxsim.pipeline.kinematics import kinematics
-from jaxsim.viewer.raycast import Camera, Scene, render
+from jaxsim.enums import JointType, ObjType
+from jaxsim.viewer.cameras import FreeCamera, reach
+from jaxsim.viewer.decor import Item, Show, items
+from jaxsim.viewer.pictures import draw
+from jaxsim.viewer.poses import Moment, frames
+from jaxsim.viewer.scene import Scene, make_scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_rollout", "scenes"]
+__all__ = ["plot_rollout"]
 
 _INK = "#2b3440"
 _BLUE, _ORANGE = "#2f6db5", "#dd6b3f"
 _MOMENTS = 5
 _CROWD = (7, 4)
-
-
-def scenes(model: jaxsim.Model, qpos: np.ndarray) -> list[Scene]:
-    """The geoms of a model in given configurations.
-
-    Args:
-        model: The model.
-        qpos: Configurations, `(n, nq)`.
-
-    Returns:
-        One scene a configuration.
-    """
-    data = worlds.expand(jaxsim.make_data(model))
-    native = data.replace(qpos=jax.numpy.asarray(qpos.T, data.qpos.dtype))
-    posed = jax.jit(kinematics)(worlds.expand(model), native)
-    pos = np.broadcast_to(np.asarray(posed.geom_xpos), (model.ngeom, 3, len(qpos)))
-    mat = np.broadcast_to(np.asarray(posed.geom_xmat), (model.ngeom, 3, 3, len(qpos)))
-    kind, size, rgba = (np.asarray(x) for x in (model.geom_type, model.geom_size, model.geom_rgba))
-    return [Scene(kind, size, pos[..., k], mat[..., k], rgba) for k in range(len(qpos))]
 
 
 def plot_rollout(
@@ -73,16 +55,16 @@ def plot_rollout(
     moments = np.unique(np.linspace(0, steps - 1, _MOMENTS).round().astype(int))
     crowd = qpos[: _CROWD[0] * _CROWD[1], -1]
     qpos_shown = np.concatenate([qpos[0, moments], crowd])
-    drawn = scenes(model, np.nan_to_num(qpos_shown, nan=0.0, posinf=0.0, neginf=0.0))
+    scene, drawn = make_scene(model), frames(model, qpos_shown)
     figure = Figure(figsize=(13, 10.2), facecolor="white")
     figure.text(0.03, 0.962, title, fontsize=19, fontweight="bold", color=_INK)
     figure.text(0.03, 0.936, note, fontsize=11, color=_INK, alpha=0.75)
     strip = figure.add_gridspec(1, len(moments), left=0.03, right=0.985, top=0.92, bottom=0.69, wspace=0.02)
-    for k, image in enumerate(_moment_images(model, drawn[: len(moments)])):
+    for k, image in enumerate(_moment_images(model, scene, drawn[: len(moments)])):
         _image(figure.add_subplot(strip[k]), image, f"{time[moments[k]]:.2f} s")
     middle = figure.add_gridspec(1, 1, left=0.03, right=0.985, top=0.68, bottom=0.325)
     caption = f"{len(crowd)} of {qpos.shape[0]:,} worlds at {time[-1]:.2f} s"
-    _image(figure.add_subplot(middle[0]), _crowd_image(model, drawn[len(moments) :]), caption)
+    _image(figure.add_subplot(middle[0]), _crowd_image(model, scene, drawn[len(moments) :]), caption)
     charts = figure.add_gridspec(1, 2, left=0.06, right=0.985, top=0.285, bottom=0.06, wspace=0.12)
     first, *others = _coordinates(model, qpos)
     second = ("contacts per world", ncon.astype(float)) if ncon.any() or not others else others[0]
@@ -127,48 +109,42 @@ def _image(axes: Axes, image: np.ndarray, caption: str) -> None:
     )
 
 
-def _bounds(model: jaxsim.Model, scene: Scene) -> tuple[np.ndarray, float]:
-    """Centre and radius (m) of what can move and of what stands beside it."""
-    solid = (scene.type != GeomType.PLANE) & (scene.rgba[:, 3] > 0)
-    moving = solid & (np.asarray(model.body_weldid)[np.asarray(model.geom_bodyid)] != 0)
-    reach = np.linalg.norm(scene.size, axis=1)
-    chosen = moving if moving.any() else solid
-    if not chosen.any():
-        return np.zeros(3), 1.0
-    centre = (scene.pos[chosen].min(0) + scene.pos[chosen].max(0)) / 2
-    distance = np.linalg.norm(scene.pos - centre, axis=1) + reach
-    radius = float(distance[chosen].max())
-    beside = solid & (distance < 1.6 * radius)
-    return centre, float(distance[beside].max(initial=radius))
+def _bounds(model: jaxsim.Model, scene: Scene, moment: Moment) -> tuple[np.ndarray, float]:
+    """Centre and radius (m) of what can move, or of all where nothing can."""
+    fixed = np.asarray(model.body_weldid) == 0
+    moving = tuple(part for part in scene.parts if not fixed[part.body])
+    return reach(dataclasses.replace(scene, parts=moving or scene.parts), [moment])
 
 
-def _moment_images(model: jaxsim.Model, moments: list[Scene]) -> list[np.ndarray]:
+def _moment_images(model: jaxsim.Model, scene: Scene, moments: list[Moment]) -> list[np.ndarray]:
     """Pictures at one scale; the camera follows."""
-    bounds = [_bounds(model, scene) for scene in moments]
+    bounds = [_bounds(model, scene, moment) for moment in moments]
     radii = [r for _, r in bounds]
-    radius = float(np.clip(max(radii), None, 1.5 * np.median(radii)))
-    return [
-        render(scene, Camera(centre, 3.6 * radius), 380, 380)
-        for scene, (centre, _) in zip(moments, bounds, strict=True)
-    ]
+    distance = 3.6 * float(np.clip(max(radii), None, 1.5 * np.median(radii)))
+    images, size = [], (380, 380)
+    for moment, (centre, _) in zip(moments, bounds, strict=True):
+        view = FreeCamera(tuple(centre), distance, elevation=-16, fovy=35).view(scene, [moment], *size)
+        images.append(draw(items(model, scene, moment, Show()), scene, moment, view, size))
+    return images
 
 
-def _crowd_image(model: jaxsim.Model, scenes: list[Scene]) -> np.ndarray:
-    """All worlds on one floor, side by side."""
-    columns = min(_CROWD[0], len(scenes))
-    rows = -(-len(scenes) // columns)
-    bounds = [_bounds(model, scene) for scene in scenes]
+def _crowd_image(model: jaxsim.Model, scene: Scene, moments: list[Moment]) -> np.ndarray:
+    """All worlds on one floor, side by side, in the light of the sun, which is the same for all."""
+    columns = min(_CROWD[0], len(moments))
+    rows = -(-len(moments) // columns)
+    bounds = [_bounds(model, scene, moment) for moment in moments]
     gap = 2.3 * float(np.median([radius for _, radius in bounds]))
-    planes = scenes[0].type == GeomType.PLANE
-    picture = Scene(*(field[planes] for field in dataclasses.astuple(scenes[0])))
-    picture = dataclasses.replace(
-        picture, size=picture.size * [0, 0, 1]
-    )  # without end, as they stand under all worlds
-    for k, scene in enumerate(scenes):
-        across, back = k % columns - (columns - 1) / 2, k // columns - (rows - 1) / 2
-        picture = picture + scene.solid().moved(gap * np.array([across, back, 0.0]))
+    things: list[Item] = []
+    for k, moment in enumerate(moments):
+        offset = np.array([k % columns - (columns - 1) / 2, k // columns - (rows - 1) / 2, 0.0])
+        for item in items(model, scene, moment, Show()):
+            if not item.flat:
+                things.append(dataclasses.replace(item, pos=item.pos + gap * offset))
+            elif not k:  # one floor, as far as one sees
+                wide = item.mesh.placed(np.zeros(3), 1e3 * np.eye(3))
+                things.append(dataclasses.replace(item, mesh=wide))
     height = float(np.median([centre[2] for centre, _ in bounds]))
-    distance = gap * (0.95 * columns + 0.7 * rows) / 1.15
-    return render(
-        picture, Camera(np.array([0.0, 0.0, height]), distance, azimuth=97, elevation=-17, fovy=24), 1320, 500
-    )
+    distance = gap * (0.9 * columns + 0.6 * rows)
+    size, day = (1320, 500), dataclasses.replace(scene, lights=scene.lights.none())
+    camera = FreeCamera((0.0, 0.0, height), distance, azimuth=97, elevation=-17, fovy=24)
+    return draw(things, day, moments[0], camera.view(scene, moments, *size), size)

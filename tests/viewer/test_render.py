@@ -94,6 +94,30 @@ def test_projection_is_that_of_the_c_engine(model, camera):
         np.testing.assert_allclose(view.center[0] * near, centre, rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("geom", "across", "up"),
+    [
+        ('type="sphere" size="0.5"', 1.0, 1.0),
+        ('type="capsule" size="0.3 0.4"', 0.6, 1.4),
+        ('type="cylinder" size="0.3 0.4"', 0.6, 0.8),
+        ('type="ellipsoid" size="0.6 0.2 0.3"', 1.2, 0.6),
+        ('type="box" size="0.6 0.01 0.3"', 1.2, 0.6),
+    ],
+)
+def test_a_geom_covers_its_outline(geom, across, up):
+    lone = jaxsim.load_model(
+        f'<mujoco><worldbody><body><geom {geom} mass="1" rgba="1 0 0 1"/></body></worldbody></mujoco>'
+    )
+    camera = FreeCamera((0, 0, 0), distance=50.0, azimuth=90, elevation=0, fovy=3)
+    picture = render(lone, lone.qpos0, camera=camera, size=(200, 200))[0].astype(int)
+    rows, columns = np.nonzero(picture[..., 0] > picture[..., 1] + 20)  # dark edges too; the sky is blue
+    scale = 100 / (50 * np.tan(np.radians(1.5)))  # pixels a m
+    # one pixel at each end, and at most 2% because the near side looks larger and round outlines have 32 corners
+    for at, length in ((columns, across), (rows, up)):
+        assert np.ptp(at) + 1 == pytest.approx(length * scale, abs=2, rel=0.02)
+        assert abs(at.min() + at.max() - 199) <= 2
+
+
 def test_a_body_throws_a_shadow_where_the_light_sends_it(model):
     from_aside = FreeCamera((0.5, 0.3, 0.0), 6.0, 90, -35, 30)
     seen = render(model, model.qpos0, camera=from_aside, size=(WIDTH, HEIGHT))[0]
