@@ -88,6 +88,7 @@ def search(
     one = jnp.ones((width,), dtype)
 
     def evaluate(carry: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Looks at the step, its bracket, the flattest so far and its slope, who is going, evaluations; all (W,)."""
         t, low, high, best, least, going, count = carry
         first, second = slope(t)
         count = count + going
