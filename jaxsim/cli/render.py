@@ -85,7 +85,7 @@ def render(
                 each = (
                     length if still else min(length, max(round(1 / (fps * float(compiled.opt.timestep))), 1))
                 )
-                state = _simulate(compiled, keyframe, length, each)
+                state = _simulate(compiled, keyframe, length, each, contacts=shown.contacts or shown.forces)
                 fps = 1 / (each * float(compiled.opt.timestep)) if each else fps
             else:
                 state = _filmed(trajectory, world, fps, still)
@@ -120,8 +120,8 @@ def _start(model: Any, keyframe: str | None) -> Any:
     return jaxsim.reset(model, jaxsim.make_data(model), number)
 
 
-def _simulate(model: Any, keyframe: str | None, steps: int, each: int) -> Any:
-    """States `each` so many steps; without steps the start alone."""
+def _simulate(model: Any, keyframe: str | None, steps: int, each: int, *, contacts: bool) -> Any:
+    """States `each` so many steps; without steps the start alone, of which forces are computed for its `contacts`."""
     import functools
 
     import jax
@@ -132,7 +132,9 @@ def _simulate(model: Any, keyframe: str | None, steps: int, each: int) -> Any:
 
     start = _start(model, keyframe)
     if not steps:
-        return jax.jit(jaxsim.forward)(model, start)
+        if contacts:
+            return jax.jit(jaxsim.forward)(model, start)
+        return {name: getattr(start, name) for name in POSE}
     count = steps // each
     fields = (*POSE, "contact", "efc_force")
     run = jax.jit(functools.partial(jaxsim.rollout, steps=count, substeps=each, fields=fields))
