@@ -58,7 +58,8 @@ def test_a_notebook_runs(file):
     if file.stem == "03_trajectory_optimisation":
         assert names["standing"] < 5  # the pole stands; CEM alone is at 8
         assert float(names["plan"].cost) < 0.2 * names["history"][0]
-        assert names["missed"] < 60  # mm, of 158; a plan through contact depends on rounding: see the notebook's spread
+        # mm, of 158; a plan through contact depends on rounding: see the notebook's spread
+        assert names["missed"] < 60
     if file.stem == "04_system_identification":
         assert max(names["errors"]) < 0.02
         assert len(names["unknown"].blind) == 1
