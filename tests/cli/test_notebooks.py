@@ -27,7 +27,7 @@ PACKAGES = {
 def _settings_of_a_user(request, monkeypatch):
     """float32 as outside the suite, and little of what takes long; what a notebook changes is undone."""
     names = ("jax_enable_x64", "jax_disable_most_optimizations")
-    before = {name: getattr(jax.config, name) for name in names}
+    before = {name: jax.config.read(name) for name in names}
     monkeypatch.setenv("NOTEBOOK_SMALL", "1")
     jax.config.update("jax_enable_x64", False)
     if request.getfixturevalue("file").stem in MANY_STEPS:
