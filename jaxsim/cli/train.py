@@ -74,7 +74,7 @@ def settings(words: Sequence[str]) -> dict[str, Any]:
     Raises:
         CommandError: A name has no value, or a word is neither.
     """
-    import yaml
+    from jaxsim.train.config import parse
 
     found: dict[str, Any] = {}
     left = list(words)
@@ -87,7 +87,7 @@ def settings(words: Sequence[str]) -> dict[str, Any]:
             if not left:
                 raise CommandError(f"--{name} has no value")
             value = left.pop(0)
-        found[name.replace("-", "_")] = yaml.safe_load(value)
+        found[name.replace("-", "_")] = parse(value)
     return found
 
 

@@ -6,6 +6,8 @@ A file is YAML; its keys are the fields of `Config`. What a file leaves out has 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from typing import Any
 from jaxsim.envs.config import hint, override
 from jaxsim.envs.registry import default_config
 
-__all__ = ["Config", "ConfigError", "Ppo", "Shac", "change", "read", "write"]
+__all__ = ["Config", "ConfigError", "Ppo", "Shac", "change", "parse", "read", "write"]
 
 
 class ConfigError(ValueError):
@@ -143,7 +145,7 @@ def read(file: Path, changes: Mapping[str, Any] | None = None) -> Config:
     import yaml
 
     try:
-        found = yaml.safe_load(file.read_text())
+        found = parse(file.read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"cannot read {str(file)!r}: {error}") from error
     if not isinstance(found, dict):
@@ -152,6 +154,17 @@ def read(file: Path, changes: Mapping[str, Any] | None = None) -> Config:
     config = change(config, changes or {}, "command line")
     out = config.out or str(Path("runs") / file.stem)
     return dataclasses.replace(config, out=out)
+
+
+def parse(text: str) -> Any:
+    """What YAML's text says; `1e-3`, which YAML 1.1 takes for a word, is a number.
+
+    Raises:
+      yaml.YAMLError: it is not YAML.
+    """
+    import yaml
+
+    return yaml.load(text, _loader())
 
 
 def change(config: Config, changes: Mapping[str, Any], where: str) -> Config:
@@ -182,6 +195,19 @@ def write(config: Config, file: Path) -> None:
     import yaml
 
     file.write_text(yaml.safe_dump(_lists(dataclasses.asdict(config)), sort_keys=False))
+
+
+@functools.cache
+def _loader() -> Any:
+    """YAML's safe loader, with numbers as everybody writes them."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    number = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
+    return Loader
 
 
 def _check(config: Config, where: str) -> None:

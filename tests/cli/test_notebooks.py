@@ -1,6 +1,7 @@
 """Every notebook runs from top to bottom."""
 
 import json
+import os
 from pathlib import Path
 
 import jax
@@ -26,16 +27,14 @@ PACKAGES = {
 @pytest.fixture(autouse=True)
 def _settings_of_a_user(request, monkeypatch):
     """float32 as outside the suite, and little of what takes long; what a notebook changes is undone."""
-    names = ("jax_enable_x64", "jax_disable_most_optimizations")
-    before = {name: jax.config.read(name) for name in names}
     monkeypatch.setenv("NOTEBOOK_SMALL", "1")
     jax.config.update("jax_enable_x64", False)
     if request.getfixturevalue("file").stem in MANY_STEPS:
         jax.config.update("jax_disable_most_optimizations", False)
     yield
     plt.close("all")
-    for name, value in before.items():
-        jax.config.update(name, value)
+    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_disable_most_optimizations", os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "1")
 
 
 @pytest.mark.slow
@@ -58,7 +57,7 @@ def test_a_notebook_runs(file):
     if file.stem == "03_trajectory_optimisation":
         assert names["standing"] < 5  # the pole stands; CEM alone is at 8
         assert float(names["plan"].cost) < 0.2 * names["history"][0]
-        # mm, of 158; a plan through contact depends on rounding: see the notebook's spread
+        # mm, of 158; a plan through contact depends on rounding: see the spread in the notebook
         assert names["missed"] < 60
     if file.stem == "04_system_identification":
         assert max(names["errors"]) < 0.02
@@ -72,5 +71,5 @@ def test_a_notebook_runs(file):
         assert names["rates"][-1] > 2 * names["rates"][0]
     if file.stem == "07_your_own_robot":
         # before training it is some -7
-        assert names["curve"][-1]["return"] > 15.0
+        assert names["curve"][-1]["return"] > 30.0
         assert np.median(np.linalg.norm(names["tips"][:, -1, :2] - names["goals"], axis=-1)) < 0.05

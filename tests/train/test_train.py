@@ -18,6 +18,7 @@ pytest.importorskip("tensorboardX")
 pytest.importorskip("yaml")
 
 from jaxsim.cli import main
+from jaxsim.cli.train import settings
 from jaxsim.train.config import Config, ConfigError, Shac, read
 from jaxsim.train.normalise import Statistics
 from jaxsim.train.record import rows
@@ -114,6 +115,9 @@ def test_files_of_settings(tiny, tmp_path):
     assert config.shac.betas == (0.5, 0.6)
     assert config.task == {"episode_length": 9}
     assert config.out == "runs/tiny"
+    (tmp_path / "small.yaml").write_text("shac: {policy_rate: 1e-3, clip: -2E+1}")
+    small = read(tmp_path / "small.yaml", settings(["--ppo.learning_rate", "5e-4"]))
+    assert (small.shac.policy_rate, small.shac.clip, small.ppo.learning_rate) == (0.001, -20.0, 0.0005)
     with pytest.raises(ConfigError, match="cannot read"):
         read(tmp_path / "none.yaml")
     (tmp_path / "wrong.yaml").write_text("shac: {horzon: 3}")
