@@ -1,9 +1,9 @@
 """A ball against upright prisms with a slanted top: closed forms, for height fields.
 
-Outside, the nearest point is that of the nearest of the eight triangles that make the prism's surface; inside, the
-ball leaves through the nearest face. Where a point is nearest to the inside of a face, distance and normal are the
-plane's on both sides, so that nothing happens as the centre goes through the surface. Source: C. Ericson, "Real-Time
-Collision Detection" (2005), section 5.1.5.
+Outside, the nearest point is on the bottom if the centre is below it; else on the top triangle, or on a side wall at
+the centre's own height. Inside, the ball leaves through the nearest face. Where a point is nearest to the inside of a
+face, distance and normal are the plane's on both sides, so that nothing happens as the centre goes through the surface.
+Source: C. Ericson, "Real-Time Collision Detection" (2005), section 5.1.5.
 """
 
 from __future__ import annotations
@@ -16,11 +16,6 @@ from jaxsim.collision.vec import Vec, unit
 from jaxsim.math.stage import stage
 
 __all__ = ["ball_prism"]
-
-_TRIANGLES = ((0, 1, 2), (3, 4, 5), (0, 1, 4), (0, 4, 3), (1, 2, 5), (1, 5, 4), (2, 0, 3), (2, 3, 5))
-"""Corners of the triangles: three on top, then those below them."""
-_FACE = (0, 1, 2, 2, 3, 3, 4, 4)
-"""Which face each is of: top, bottom, three sides."""
 
 
 @stage
@@ -37,26 +32,34 @@ def ball_prism(top: tuple[Vec, Vec, Vec], base: Array, centre: Vec, radius: Arra
     origin = top[0]
     point = centre - origin
     corners = [c - origin for c in top]
-    corners += [Vec(c.x, c.y, base - origin.z) for c in corners]
+    floor = base - origin.z
     normals = _normals(corners)
-    sides = [(point - corners[k]).dot(n) for k, n in zip((0, 3, 0, 1, 2), normals, strict=True)]
+    on = (corners[0], Vec(point.x, point.y, floor), *corners)
+    sides = [(point - place).dot(n) for place, n in zip(on, normals, strict=True)]
     depth, leave = sides[0], normals[0]
     for side, normal in zip(sides[1:], normals[1:], strict=True):
         nearer = side > depth
         depth, leave = jnp.where(nearer, side, depth), normal.where(nearer, leave)
     inside = lax.stop_gradient(depth) <= 0
 
-    best, dist, normal = None, depth, leave
-    for (i, j, k), face in zip(_TRIANGLES, _FACE, strict=True):
-        nearest, flat = _nearest(point, corners[i], corners[j], corners[k])
+    under = point.z < floor
+    ends = [Vec(c.x, c.y, jnp.where(under, floor, c.z)) for c in corners]
+    nearest, flat = _nearest(point, *ends)
+    cap = jnp.where(under, sides[1], sides[0]), normals[1].where(under, normals[0])
+    found = [(nearest, flat, jnp.ones_like(flat), *cap)]
+    for k in range(3):
+        nearest, flat, level = _nearest_of_wall(point, corners[k], corners[(k + 1) % 3], floor)
+        found.append((nearest, flat, level, sides[2 + k], normals[2 + k]))
+
+    best, dist, normal = jnp.where(inside, -jnp.inf, jnp.inf), depth, leave
+    for nearest, flat, valid, side, face in found:
         gap = point - nearest
-        direction, length = unit(gap, normals[face].stop())
-        length = jnp.where(flat, sides[face], length)
-        square = lax.stop_gradient(jnp.where(flat & (sides[face] < 0), jnp.inf, gap.dot(gap)))
-        nearer = ~inside if best is None else ~inside & (square < best)
-        best = square if best is None else jnp.minimum(best, square)
-        dist = jnp.where(nearer, length, dist)
-        normal = normals[face].where(flat, direction).where(nearer, normal)
+        direction, length = unit(gap, face.stop())
+        square = lax.stop_gradient(gap.dot(gap))
+        nearer = valid & ~(flat & (side < 0)) & (square < best)
+        best = jnp.where(nearer, square, best)
+        dist = jnp.where(nearer, jnp.where(flat, side, length), dist)
+        normal = face.where(flat, direction).where(nearer, normal)
     place = origin + point - normal * (0.5 * (dist + radius))
     return Points(dist - radius, place, normal)
 
@@ -96,6 +99,18 @@ def _nearest(p: Vec, a: Vec, b: Vec, c: Vec) -> tuple[Vec, Array]:
     for here, one, other in reversed(regions):
         v, w, flat = jnp.where(here, one, v), jnp.where(here, other, w), flat & ~here
     return a + ab * v + ac * w, flat
+
+
+def _nearest_of_wall(p: Vec, a: Vec, b: Vec, floor: Array) -> tuple[Vec, Array, Array]:
+    """The point nearest to p of those at its height on the wall below an edge of the top.
+
+    Then whether it is inside of the wall, and whether the wall is that high.
+    """
+    edge, there = b - a, p - a
+    along = (there.x * edge.x + there.y * edge.y) / (edge.x * edge.x + edge.y * edge.y)
+    within = (along > 0) & (along < 1)
+    top = a + edge * jnp.where(within, along, jnp.where(along < 1, 0.0, 1.0))
+    return Vec(top.x, top.y, p.z), within, (p.z >= floor) & (p.z <= top.z)
 
 
 def _share(part: Array, whole: Array | None) -> Array:
