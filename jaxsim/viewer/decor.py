@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from jaxsim.viewer.poses import Moment
 from jaxsim.viewer.scene import GROUPS, Look, Part, Scene, colour
 from jaxsim.viewer.shapes import Mesh, arrow, box, capsule, cylinder, ellipsoid
 
-__all__ = ["Item", "Show", "force_arrows", "inertia_boxes", "items", "sizes", "spin_to"]
+__all__ = ["Item", "Show", "force_arrows", "inertia_solids", "items", "sizes", "spin_to"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,17 +167,23 @@ def _axes(pos: np.ndarray, mat: np.ndarray, length: float, width: float) -> Iter
 
 def _inertia(model: Model, frame: Moment) -> Iterator[Item]:
     look = Look(model.vis.rgba.inertia)
-    for b, half in zip(*inertia_boxes(model), strict=True):
-        yield Item(box(half), look, frame.xipos[b], frame.ximat[b], shadow=False)
+    bodies, halves, solid = inertia_solids(model)
+    for b, half in zip(bodies, halves, strict=True):
+        yield Item(solid(half), look, frame.xipos[b], frame.ximat[b], shadow=False)
 
 
-def inertia_boxes(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """The bodies with mass `(n,)`, and half sizes (m) of the solid boxes that have their principal moments `(n, 3)`.
+def inertia_solids(model: Model) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], Mesh]]:
+    """Boxes, or ellipsoids if `vis` says so, that have the bodies' masses and principal moments.
 
-    Source: XML reference, "body/inertial".
+    Source: L. D. Landau, E. M. Lifshitz, "Mechanics", section 32: with half axes a, I_x = m (a_y^2 + a_z^2) / 3 of a
+    box, / 5 of an ellipsoid.
+
+    Returns:
+        The bodies with mass, `(n,)`; their half sizes, m, `(n, 3)`; what makes a mesh of half sizes.
     """
+    rounded = model.vis.global_.ellipsoidinertia
     moving = np.flatnonzero(np.asarray(model.body_mass) > 0)
     mass = np.asarray(model.body_mass, float)[moving, None]
     moments = np.asarray(model.body_inertia, float)[moving]
-    squares = 1.5 * (moments.sum(1, keepdims=True) - 2 * moments) / mass
-    return moving, np.sqrt(np.maximum(squares, 1e-12))
+    squares = (5 if rounded else 3) / 2 * (moments.sum(1, keepdims=True) - 2 * moments) / mass
+    return moving, np.sqrt(np.maximum(squares, 1e-12)), ellipsoid if rounded else box

@@ -14,11 +14,10 @@ from jaxsim.enums import ObjType
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import initial_state
 from jaxsim.viewer.cameras import FreeCamera, reach
-from jaxsim.viewer.decor import Show, force_arrows, inertia_boxes, sizes
+from jaxsim.viewer.decor import Show, force_arrows, inertia_solids, sizes
 from jaxsim.viewer.gltf import glb
 from jaxsim.viewer.poses import POSE, Moment, contacts_of, frame_of, place
 from jaxsim.viewer.scene import Part, Scene, make_scene
-from jaxsim.viewer.shapes import box
 
 __all__ = ["Stage"]
 
@@ -207,12 +206,12 @@ class Stage:
             if self._inertia is not None:
                 self._inertia.visible = False
             return
-        moving, half = inertia_boxes(self._model)
+        moving, half, solid = inertia_solids(self._model)
         if not len(moving):
             return
         places, spins = _flat(*self._side_by_side(placed["xipos"][moving], placed["ximat"][moving]))
         if self._inertia is None:
-            unit, rgba = box(np.ones(3)), self.scene.vis.rgba.inertia
+            unit, rgba = solid(np.ones(3)), self.scene.vis.rgba.inertia
             self._inertia = self._api.add_batched_meshes_simple(
                 "/overlays/inertia",
                 unit.vertices.astype(np.float32),
