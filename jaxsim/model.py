@@ -16,6 +16,7 @@ from jaxsim.catalogue import Catalogue
 from jaxsim.hooks import Hooks
 from jaxsim.options import Option, Statistic
 from jaxsim.pytree import build, label, leaf, static
+from jaxsim.visual import Visual
 
 __all__ = ["Model", "from_fields"]
 
@@ -56,9 +57,10 @@ class Model(Catalogue):
     nsensordata: int = static("", "sensor outputs")
     nhistory: int = static("", "numbers in the history buffer of delayed actuators and sensors")
 
-    # options and statistics
+    # options, statistics, and what pictures look like
     opt: Option = leaf("", "physics options", dtype=Option)
     stat: Statistic = leaf("", "sizes at qpos0", dtype=Statistic)
+    vis: Visual = label("what pictures look like; None in native functions", dtype=Visual, default=None)
 
     # reference configurations
     qpos0: Array = leaf("nq", "configuration at compile time, m and rad")
@@ -447,7 +449,7 @@ def from_fields(fields: Mapping[str, Any]) -> Model:
     """Builds a Model from host arrays, checking that every field is there and giving each its dtype.
 
     Args:
-      fields: one entry per Model field; `opt` and `stat` are mappings of theirs.
+      fields: one entry per Model field; `opt`, `stat` and `vis` are mappings of theirs.
 
     Raises:
       TypeError: a field is missing or unknown, or cannot have its value.

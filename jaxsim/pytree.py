@@ -27,7 +27,7 @@ from jax.core import Tracer
 
 from jaxsim.keys import Labels, Static, TracedLabel, frozen
 
-__all__ = ["Record", "Static", "bare", "build", "index_array", "label", "leaf", "static"]
+__all__ = ["Record", "Static", "bare", "build", "held_record", "index_array", "label", "leaf", "static"]
 
 _R = TypeVar("_R", bound="Record")
 
@@ -297,18 +297,26 @@ def build(cls: type[_R], fields: Mapping[str, Any]) -> _R:
     missing = [name for name, f in known.items() if name not in fields and _is_required(f)]
     if unknown or missing:
         raise TypeError(f"{cls.__name__}: missing fields {missing}, unknown fields {unknown}")
-    leaves = (name for name in fields if name in cls._leaf_names)
-    return cls(**{**fields, **{name: _leaf(known[name].metadata["dtype"], fields[name]) for name in leaves}})
+    return cls(**{name: _built(known[name], value) for name, value in fields.items()})
 
 
 def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _leaf(dtype: Any, value: Any) -> Any:
-    if isinstance(dtype, type) and issubclass(dtype, Record):
-        return build(dtype, value)
-    dtype = jax.dtypes.canonicalize_dtype(dtype)
+def held_record(field: dataclasses.Field[Any]) -> type[Record] | None:
+    """The record that a field holds, by its declaration; None if it holds something else."""
+    dtype = field.metadata.get("dtype")
+    return dtype if isinstance(dtype, type) and issubclass(dtype, Record) else None
+
+
+def _built(field: dataclasses.Field[Any], value: Any) -> Any:
+    record = held_record(field)
+    if record is not None and isinstance(value, Mapping):
+        return build(record, value)
+    if _kind(field) != "leaf":
+        return value
+    dtype = jax.dtypes.canonicalize_dtype(field.metadata["dtype"])
     on_device = isinstance(value, jax.Array)  # else numpy converts, which is faster
     return jnp.asarray(value if on_device else np.asarray(value, dtype), dtype)
 

@@ -9,9 +9,11 @@ from typing import Any
 import jaxsim
 from jaxsim.options import Statistic
 from jaxsim.pipeline import per_world
+from jaxsim.visual import Global, Headlight, Map, Quality, Rgba, Scale, Visual
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
-RECORDS = (jaxsim.Data, jaxsim.Contact, jaxsim.Model, jaxsim.Option, Statistic)
+LOOKS = (Visual, Global, Quality, Headlight, Map, Scale, Rgba)
+RECORDS = (jaxsim.Data, jaxsim.Contact, jaxsim.Model, jaxsim.Option, Statistic, *LOOKS)
 
 
 def on_files(files: Any, config: Any) -> Any:

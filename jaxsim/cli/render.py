@@ -12,7 +12,7 @@ from jaxsim.cli.rollout import starting_keyframe
 
 __all__ = ["recorded", "render"]
 
-_PARTS = ("contacts", "forces", "frames", "inertia", "cameras", "lights")
+_PARTS = ("contacts", "forces", "frames", "com", "inertia", "cameras", "lights")
 
 
 def render(
@@ -25,8 +25,8 @@ def render(
     trajectory: Path | None = None,
     world: int = 0,
     camera: str | None = None,
-    azimuth: float = 120.0,
-    elevation: float = -20.0,
+    azimuth: float | None = None,
+    elevation: float | None = None,
     distance: float | None = None,
     lookat: tuple[float, float, float] | None = None,
     size: tuple[int, int] = (640, 480),
@@ -35,7 +35,8 @@ def render(
 ) -> None:
     """Draws a model into an image (.png, .jpg: the last moment) or a video (.mp4, .gif: all of them).
 
-    Controls stay what the keyframe says. Without --camera a free camera looks at everything.
+    Controls stay what the keyframe says. Without --camera a free camera looks at everything, from where the model
+    says.
 
     Args:
         model: Path of an MJCF file, or a bundled model (quadruped, humanoid, arm, ...).
@@ -52,7 +53,7 @@ def render(
         lookat: What the free camera looks at, m.
         size: Width and height, pixels.
         fps: Pictures of a video a second.
-        show: Also: contacts, forces, frames, inertia, cameras, lights.
+        show: Also: contacts, forces, frames, com, inertia, cameras, lights.
     """
     from rich.console import Console
 
@@ -72,11 +73,10 @@ def render(
         check_file(out)
         needs("embreex", "pictures need")
         compiled = load(model)
-        chosen: Any = (
-            FreeCamera(lookat, distance, azimuth, elevation)
-            if camera is None
-            else find(compiled, ObjType.CAMERA, compiled.ncam, "camera", camera)
-        )
+        free = FreeCamera(lookat, distance, azimuth, elevation)
+        chosen: Any = None if free == FreeCamera() else free
+        if camera is not None:
+            chosen = find(compiled, ObjType.CAMERA, compiled.ncam, "camera", camera)
         still = out.suffix.lower() in STILL
         console = Console()
         with console.status(f"simulating {model}" if seconds or steps else f"drawing {model}"):

@@ -21,7 +21,7 @@ from jaxsim.pytree import Record
 
 __all__ = ["FORMAT", "read_model", "save_model"]
 
-FORMAT = 2
+FORMAT = 3
 """Version of the file format; it changes when an older reader would misread a newer file."""
 
 _HEADER = "header"
@@ -120,8 +120,11 @@ def _read(path: str) -> Model:
         raise MjcfError("the file is damaged: its checksum is wrong", file=path)
     fields: dict[str, Any] = {}
     for name, value in {**arrays, **plain}.items():
-        record, _, rest = name.rpartition(".")
-        (fields.setdefault(record, {}) if record else fields)[rest] = value
+        *records, last = name.split(".")
+        place = fields
+        for record in records:
+            place = place.setdefault(record, {})
+        place[last] = value
     for field in dataclasses.fields(Model):
         if field.metadata["dtype"] is bytes:
             fields[field.name] = arrays[field.name].tobytes()

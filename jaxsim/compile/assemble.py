@@ -28,6 +28,7 @@ from jaxsim.compile.scenefields import scene_fields
 from jaxsim.compile.sensors import compile_sensors
 from jaxsim.compile.tendons import compile_tendons
 from jaxsim.compile.texture import texture_fields
+from jaxsim.compile.visual import compile_visual
 from jaxsim.mjcf import Document, MjcfError
 from jaxsim.mjcf.schema import landing
 from jaxsim.model import Model, from_fields
@@ -91,7 +92,7 @@ def _compile(document: Document) -> dict[str, Any]:
     _name(names, scene, assets)
     fields: dict[str, Any] = dict(empty_fields())
     fields.update(_objects(document, scene, assets, names))
-    fields["opt"] = compile_options(document)
+    fields["opt"], fields["vis"] = compile_options(document), compile_visual(document)
     _total_mass(document, fields)
     try:
         set_fixed(fields)

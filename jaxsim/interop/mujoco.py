@@ -12,9 +12,10 @@ import numpy as np
 from jaxsim.collision.field import with_voxels
 from jaxsim.data import Data
 from jaxsim.enums import PREFIXES, WrapType
+from jaxsim.mjcf.schema import schema
 from jaxsim.model import Model, from_fields
-from jaxsim.options import Option, Statistic
 from jaxsim.pipeline import make_data as native
+from jaxsim.pytree import Record, held_record
 from jaxsim.structure.budgets import asked_sizes
 from jaxsim.structure.cells import cells_under
 from jaxsim.structure.hulls import polygon_tilts
@@ -132,12 +133,12 @@ _OWN = (
 
 
 def _fields(mj_model: Any) -> dict[str, Any]:
-    """Copies of all fields of a Model but its own, its options and statistics as mappings."""
+    """Copies of all fields of a Model but its own; options, statistics and `vis` as mappings."""
     fields: dict[str, Any] = {}
     for field in dataclasses.fields(Model):
         name = field.name
-        if name in ("opt", "stat"):
-            fields[name] = _record_fields(Option if name == "opt" else Statistic, getattr(mj_model, name))
+        if record := held_record(field):
+            fields[name] = _record_fields(record, getattr(mj_model, name))
         elif name == "names":
             fields[name] = tuple((int(t), _names(mj_model, key)) for t, key in PREFIXES.items())
         elif name == "modelname":
@@ -154,11 +155,20 @@ def _fields(mj_model: Any) -> dict[str, Any]:
     return fields
 
 
-def _record_fields(cls: type[Any], source: Any) -> dict[str, Any]:
-    return {
-        f.name: np.array(v) if isinstance(v := getattr(source, f.name), np.ndarray) else v
-        for f in dataclasses.fields(cls)
-    }
+def _record_fields(cls: type[Record], source: Any) -> dict[str, Any]:
+    """Copies of the fields of a record, which may hold records."""
+    fields: dict[str, Any] = {}
+    for field in dataclasses.fields(cls):  # pyright: ignore
+        name, value = field.name, getattr(source, field.name)
+        if record := held_record(field):
+            fields[name] = _record_fields(record, value)
+        elif not isinstance(value, np.ndarray):
+            fields[name] = bool(value) if field.metadata["dtype"] is bool else value
+        elif name in ("bv", "bvactive"):  # mujoco 3.17.0 does not give them out
+            fields[name] = schema()["visual/rgba"].attributes[name].default
+        else:
+            fields[name] = np.array(value)
+    return fields
 
 
 def _names(mj_model: Any, key: str) -> tuple[str, ...]:

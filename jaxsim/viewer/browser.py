@@ -44,8 +44,8 @@ class Viewer:
         self._server.scene.set_up_direction("+z")
         self._server.gui.configure_theme(control_width="medium", show_share_button=False)
         self.stage = Stage(self._server.scene, session.model, session.worlds)
-        eye, target = self.stage.opening_view()
-        self._server.initial_camera.position, self._server.initial_camera.look_at = eye, target
+        camera = self._server.initial_camera
+        camera.position, camera.look_at, camera.fov = self.stage.opening_view()
         self._panel = Panel(self._server, session, self.stage)
         self.url = f"http://{host}:{self._server.get_port()}"
         self.frame_seconds = 0.0

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from jaxsim.viewer.poses import Moment
     from jaxsim.viewer.scene import Scene
 
-__all__ = ["FreeCamera", "View", "model_view", "reach"]
-
-_FOVY = 45.0
+__all__ = ["FreeCamera", "View", "first_camera", "model_view", "reach"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -31,6 +29,7 @@ class View:
             Half the angle across is 0 where the shape of the picture decides it.
         center: Tangents, or lengths, of the picture's centre off the axis of view, `(2,)`.
         orthographic: Whether rays are parallel.
+        near: Nearest that is seen, m along the axis of view.
     """
 
     pos: np.ndarray
@@ -38,9 +37,10 @@ class View:
     half: np.ndarray
     center: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(2))
     orthographic: bool = False
+    near: float = 0.0
 
     def rays(self, xy: np.ndarray, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        """Origins and unit directions, each `(n, 3)`, through points of the picture.
+        """Origins, at the near plane, and unit directions, each `(n, 3)`, through points of the picture.
 
         Args:
             xy: Pixels from the left and from the top, `(n, 2)`.
@@ -52,9 +52,9 @@ class View:
         across = plane @ self.mat[:, :2].T
         forward = -self.mat[:, 2]
         if self.orthographic:
-            return self.pos + across, np.broadcast_to(forward, across.shape)
+            return self.pos + across + self.near * forward, np.broadcast_to(forward, across.shape)
         dirs = across + forward
-        return np.broadcast_to(self.pos, dirs.shape), dirs / np.linalg.norm(dirs, axis=1, keepdims=True)
+        return self.pos + self.near * dirs, dirs / np.linalg.norm(dirs, axis=1, keepdims=True)
 
     def project(self, points: np.ndarray, width: int, height: int) -> np.ndarray:
         """Pixels from the left and from the top, `(n, 2)`, at which points `(n, 3)` (m, world frame) are seen.
@@ -74,37 +74,44 @@ class View:
 
 @dataclasses.dataclass(frozen=True)
 class FreeCamera:
-    """A camera on a sphere about what it looks at, as MuJoCo's free camera.
+    """A camera on a sphere about what it looks at, as MuJoCo's free camera; what is None is as the model says.
 
     Attributes:
         lookat: Point at the picture's centre, m, world frame; None: the middle of what moves.
         distance: From there, m; None: so that all of it is seen.
         azimuth: Direction of view about the z axis, degrees; 90 looks along +y.
         elevation: Direction of view above the horizon, degrees; negative looks down.
-        fovy: Vertical field of view, degrees.
+        fovy: Vertical field of view, degrees; if orthographic, m.
+        orthographic: Whether rays are parallel.
     """
 
     lookat: Sequence[float] | None = None
     distance: float | None = None
-    azimuth: float = 120.0
-    elevation: float = -20.0
-    fovy: float = _FOVY
+    azimuth: float | None = None
+    elevation: float | None = None
+    fovy: float | None = None
+    orthographic: bool | None = None
 
     def view(self, scene: Scene, frames: Sequence[Moment], width: int, height: int) -> View:
         """The camera in its place, the same for all frames."""
         lookat, distance = self.lookat, self.distance
+        azimuth, elevation, fovy, orthographic = (
+            getattr(scene.vis.global_ if getattr(self, name) is None else self, name)
+            for name in ("azimuth", "elevation", "fovy", "orthographic")
+        )
+        half = fovy / 2 if orthographic else np.tan(np.radians(fovy) / 2)
         if lookat is None or distance is None:
             centre, radius = reach(scene, frames)
             lookat = centre if lookat is None else lookat
-            half = np.radians(self.fovy) / 2
-            narrow = min(half, np.arctan(np.tan(half) * width / height))
+            narrow = np.pi / 6 if orthographic else np.arctan(half * min(1, width / height))
             distance = radius / np.sin(narrow) if distance is None else distance
-        a, e = np.radians([self.azimuth, self.elevation])
+        a, e = np.radians([azimuth, elevation])
         forward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
         right = np.array([np.sin(a), -np.cos(a), 0.0])
         mat = np.stack([right, np.cross(right, forward), -forward], 1)
         pos = np.asarray(lookat, float) - distance * forward
-        return View(pos, mat, np.array([0.0, np.tan(np.radians(self.fovy) / 2)]))
+        near = scene.vis.map.znear * scene.extent
+        return View(pos, mat, np.array([0.0, half]), orthographic=orthographic, near=near)
 
 
 def reach(scene: Scene, frames: Sequence[Moment]) -> tuple[np.ndarray, float]:
@@ -125,14 +132,20 @@ def reach(scene: Scene, frames: Sequence[Moment]) -> tuple[np.ndarray, float]:
     return centre, float(max(np.linalg.norm(cloud - centre, axis=1).max(), 1e-3))
 
 
+def first_camera(model: Model) -> int | None:
+    """The camera that a model wants to be seen from; None: a free one."""
+    camera = model.vis.global_.cameraid
+    return camera if 0 <= camera < model.ncam else None
+
+
 def model_view(model: Model, frame: Moment, camera: int) -> View:
     """A camera of the model in its place; fixed, tracking and targeting cameras follow as `cam_mode` says."""
     pos, mat = frame.cam_xpos[camera], frame.cam_xmat[camera]
-    fovy = float(model.cam_fovy[camera])
+    fovy, near = float(model.cam_fovy[camera]), model.vis.map.znear * float(model.stat.extent)
     if model.cam_projection[camera]:
-        return View(pos, mat, np.array([0.0, fovy / 2]), orthographic=True)
+        return View(pos, mat, np.array([0.0, fovy / 2]), orthographic=True, near=near)
     sensor = np.asarray(model.cam_sensorsize, float)[camera]
     if sensor.all():
         focal, principal = np.split(np.asarray(model.cam_intrinsic, float)[camera], 2)
-        return View(pos, mat, sensor / (2 * focal), principal / focal * np.array([1.0, -1.0]))
-    return View(pos, mat, np.array([0.0, np.tan(np.radians(fovy) / 2)]))
+        return View(pos, mat, sensor / (2 * focal), principal / focal * np.array([1.0, -1.0]), near=near)
+    return View(pos, mat, np.array([0.0, np.tan(np.radians(fovy) / 2)]), near=near)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -13,9 +12,9 @@ from jaxsim.enums import ObjType
 from jaxsim.model import Model
 from jaxsim.viewer.poses import Moment
 from jaxsim.viewer.scene import GROUPS, Look, Part, Scene, colour
-from jaxsim.viewer.shapes import Mesh, arrow, box, capsule, cylinder
+from jaxsim.viewer.shapes import Mesh, arrow, box, capsule, cylinder, ellipsoid
 
-__all__ = ["Item", "Show", "force_arrows", "inertia_boxes", "items", "spin_to"]
+__all__ = ["Item", "Show", "force_arrows", "inertia_solids", "items", "sizes", "spin_to"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +28,7 @@ class Show:
         contacts: Discs at contact points.
         forces: Arrows of contact forces.
         frames: Axes of bodies.
+        com: Balls at the centres of mass of the trees below the world.
         inertia: Boxes with the bodies' mass and inertia.
         cameras: The model's cameras.
         lights: The model's lights.
@@ -40,6 +40,7 @@ class Show:
     contacts: bool = False
     forces: bool = False
     frames: bool = False
+    com: bool = False
     inertia: bool = False
     cameras: bool = False
     lights: bool = False
@@ -70,25 +71,32 @@ def items(model: Model, scene: Scene, frame: Moment, show: Show) -> list[Item]:
     """All that is drawn at one moment."""
     found = [_part(part, frame) for part in scene.parts if part.group in _groups(part, show)]
     found += _tendons(model, frame, show)
-    scale = float(model.stat.meansize)
+    size, rgba = sizes(model), model.vis.rgba
     if show.contacts or show.forces:
-        found += _contacts(model, frame, scale, show)
+        found += _contacts(model, frame, size, show)
     if show.frames:
-        found += [i for b in range(1, model.nbody) for i in _axes(frame.xpos[b], frame.xmat[b], scale)]
+        for b in range(1, model.nbody):
+            found += _axes(frame.xpos[b], frame.xmat[b], size["framelength"], size["framewidth"])
+    if show.com:
+        ball, roots = ellipsoid(np.full(3, size["com"])), np.unique(model.body_rootid[1:])
+        found += [Item(ball, Look(rgba.com), frame.subtree_com[b], np.eye(3), shadow=False) for b in roots]
     if show.inertia:
         found += _inertia(model, frame)
     if show.cameras:
-        look = Look(np.array([0.6, 0.9, 0.6, 1.0]))
+        mesh = box(size["camera"] * np.array([0.6, 0.4, 0.8]))
         places = zip(frame.cam_xpos, frame.cam_xmat, strict=True)
-        found += [
-            Item(box(0.3 * scale * np.array([0.6, 0.4, 0.8])), look, p, m, shadow=False) for p, m in places
-        ]
+        found += [Item(mesh, Look(rgba.camera), p, m, shadow=False) for p, m in places]
     if show.lights:
-        look = Look(np.array([0.6, 0.6, 0.9, 1.0]), emission=0.5)
-        mesh = cylinder(0.3 * scale, 0.2 * scale)
+        mesh = cylinder(size["light"], 2 / 3 * size["light"])
         places = zip(frame.light_xpos, frame.light_xdir, strict=True)
-        found += [Item(mesh, look, p, spin_to(d), shadow=False) for p, d in places]
+        found += [Item(mesh, Look(rgba.light, emission=0.5), p, spin_to(d), shadow=False) for p, d in places]
     return found
+
+
+def sizes(model: Model) -> dict[str, float]:
+    """`model.vis.scale` in m, by name."""
+    unit = float(model.stat.meansize)
+    return {name: unit * float(part) for name, part in model.vis.scale.static.fields.items()}
 
 
 def _groups(part: Part, show: Show) -> Collection[int]:
@@ -127,55 +135,55 @@ def _tendons(model: Model, frame: Moment, show: Show) -> Iterator[Item]:
                 yield Item(capsule(width, length / 2), look, (a + b) / 2, spin_to(b - a))
 
 
-def _contacts(model: Model, frame: Moment, scale: float, show: Show) -> Iterator[Item]:
-    """Discs at contact points, and arrows whose length is the force in parts of the model's weight."""
+def _contacts(model: Model, frame: Moment, size: Mapping[str, float], show: Show) -> Iterator[Item]:
+    """Discs at contact points, and arrows of forces."""
     if frame.contacts is None:
         return
     arrows = force_arrows(model, frame.contacts.force)
-    disc, point = cylinder(0.25 * scale, 0.02 * scale), Look(np.array([0.9, 0.6, 0.2, 1.0]))
-    pushed = Look(np.array([1.0, 0.4, 0.3, 1.0]), emission=0.3)
+    disc, point = cylinder(size["contactwidth"], size["contactheight"]), Look(model.vis.rgba.contactpoint)
+    pushed = Look(model.vis.rgba.contactforce, emission=0.3)
     for pos, axes, along in zip(frame.contacts.pos, frame.contacts.frame, arrows, strict=True):
         if show.contacts:
             yield Item(disc, point, pos, spin_to(axes[0]), shadow=False)
         length = float(np.linalg.norm(along))
-        if show.forces and length > 1e-5 * scale:
-            yield Item(arrow(length, 0.08 * scale), pushed, pos, spin_to(along), shadow=False)
+        if show.forces and length > 1e-4 * size["forcewidth"]:
+            yield Item(arrow(length, size["forcewidth"]), pushed, pos, spin_to(along), shadow=False)
 
 
 def force_arrows(model: Model, force: np.ndarray) -> np.ndarray:
-    """Arrows `(n, 3)`, m, of forces `(n, 3)`, N: 12 mean sizes for the model's weight, at most 40."""
-    scale = float(model.stat.meansize)
-    weight = max(float(model.body_subtreemass[0]) * float(np.linalg.norm(model.opt.gravity)), 1e-9)
-    arrows = 12 * scale / weight * force
+    """Arrows `(n, 3)`, m, of forces `(n, 3)`, N, as `map.force` says, but at most 40 mean sizes long."""
+    arrows = model.vis.map.force / max(float(model.stat.meanmass), 1e-9) * force
     length = np.linalg.norm(arrows, axis=-1, keepdims=True)
-    return arrows * np.minimum(1, 40 * scale / np.maximum(length, 1e-9))
+    return arrows * np.minimum(1, 40 * float(model.stat.meansize) / np.maximum(length, 1e-9))
 
 
-@functools.lru_cache(maxsize=8)
-def _axis(scale: float) -> Mesh:
-    return arrow(1.2 * scale, 0.04 * scale)
-
-
-def _axes(pos: np.ndarray, mat: np.ndarray, scale: float) -> Iterator[Item]:
-    """Arrows along x, y and z: red, green and blue."""
+def _axes(pos: np.ndarray, mat: np.ndarray, length: float, width: float) -> Iterator[Item]:
+    """Rods along x, y and z: red, green and blue."""
+    rod = cylinder(width, length / 2)
     for k in range(3):
-        rgba = np.append(0.15 + 0.75 * np.eye(3)[k], 1.0)
-        yield Item(_axis(scale), Look(rgba, emission=0.4), pos, spin_to(mat[:, k]), shadow=False)
+        look = Look(np.append(0.9 * np.eye(3)[k], 1.0), emission=0.4)
+        yield Item(rod, look, pos + length / 2 * mat[:, k], spin_to(mat[:, k]), shadow=False)
 
 
 def _inertia(model: Model, frame: Moment) -> Iterator[Item]:
-    look = Look(np.array([0.8, 0.2, 0.2, 0.6]))
-    for b, half in zip(*inertia_boxes(model), strict=True):
-        yield Item(box(half), look, frame.xipos[b], frame.ximat[b], shadow=False)
+    look = Look(model.vis.rgba.inertia)
+    bodies, halves, solid = inertia_solids(model)
+    for b, half in zip(bodies, halves, strict=True):
+        yield Item(solid(half), look, frame.xipos[b], frame.ximat[b], shadow=False)
 
 
-def inertia_boxes(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """The bodies with mass `(n,)`, and half sizes (m) of the solid boxes that have their principal moments `(n, 3)`.
+def inertia_solids(model: Model) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], Mesh]]:
+    """Boxes, or ellipsoids if `vis` says so, that have the bodies' masses and principal moments.
 
-    Source: XML reference, "body/inertial".
+    Source: L. D. Landau, E. M. Lifshitz, "Mechanics", section 32: with half axes a, I_x = m (a_y^2 + a_z^2) / 3 of a
+    box, / 5 of an ellipsoid.
+
+    Returns:
+        The bodies with mass, `(n,)`; their half sizes, m, `(n, 3)`; what makes a mesh of half sizes.
     """
+    rounded = model.vis.global_.ellipsoidinertia
     moving = np.flatnonzero(np.asarray(model.body_mass) > 0)
     mass = np.asarray(model.body_mass, float)[moving, None]
     moments = np.asarray(model.body_inertia, float)[moving]
-    squares = 1.5 * (moments.sum(1, keepdims=True) - 2 * moments) / mass
-    return moving, np.sqrt(np.maximum(squares, 1e-12))
+    squares = (5 if rounded else 3) / 2 * (moments.sum(1, keepdims=True) - 2 * moments) / mass
+    return moving, np.sqrt(np.maximum(squares, 1e-12)), ellipsoid if rounded else box

@@ -11,6 +11,7 @@ import numpy as np
 from jaxsim.enums import JointType, ObjType
 from jaxsim.results import explain
 from jaxsim.structure.controls import control_range
+from jaxsim.viewer.cameras import first_camera
 from jaxsim.viewer.scene import GROUPS
 from jaxsim.viewer.session import Session
 from jaxsim.viewer.stage import Stage, camera_wxyz
@@ -108,7 +109,7 @@ class Panel:
         self._status = gui.add_markdown("")
         self._play = gui.add_button("Play")
         steps, again = gui.add_button("Step"), gui.add_button("Reset")
-        speed = gui.add_slider("speed", 0.05, 4.0, 0.05, 1.0)
+        speed = gui.add_slider("speed", 0.05, 4.0, 0.05, float(np.clip(session.speed, 0.05, 4.0)))
 
         @self._play.on_click
         def _(_: Any) -> None:
@@ -149,7 +150,9 @@ class Panel:
 
         cameras = [model.name(ObjType.CAMERA, k) or f"camera {k}" for k in range(model.ncam)]
         self._cameras = cameras
-        self._camera = gui.add_dropdown("camera", (_FREE, *cameras))
+        first = first_camera(model)
+        chosen = _FREE if first is None else cameras[first]
+        self._camera = gui.add_dropdown("camera", (_FREE, *cameras), initial_value=chosen)
         if session.recording is None:
             self._pulling()
 

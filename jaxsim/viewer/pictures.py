@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxsim.enums import ObjType
 from jaxsim.model import Model
-from jaxsim.viewer.cameras import FreeCamera, View, model_view
+from jaxsim.viewer.cameras import FreeCamera, View, first_camera, model_view
 from jaxsim.viewer.decor import Item, Show, items
 from jaxsim.viewer.needs import needs
 from jaxsim.viewer.poses import Moment, frames
@@ -40,7 +40,8 @@ def render(
         model: The model.
         state: Data of one moment, or of many stacked in front; a trajectory: a mapping with `qpos` `(T, nq)`; or
             `qpos` alone.
-        camera: Name or number of a camera of the model; or a `FreeCamera`; None: a free camera that sees all.
+        camera: Name or number of a camera of the model; or a `FreeCamera`; None: the camera that `model.vis.global_`
+            names, else a free camera that sees all.
         size: Width and height, pixels.
         show: What to draw beside the geoms, and of which groups.
 
@@ -59,8 +60,11 @@ def render(
         raise ValueError(f"a picture has at least one pixel; size is {width} x {height}")
     scene, show = make_scene(model), show or Show()
     moments = frames(model, state)
-    if camera is None or isinstance(camera, FreeCamera):
-        fixed = (camera or FreeCamera()).view(scene, moments, width, height)
+    if camera is None:
+        first = first_camera(model)
+        camera = FreeCamera() if first is None else first
+    if isinstance(camera, FreeCamera):
+        fixed = camera.view(scene, moments, width, height)
         views: Sequence[View] = [fixed] * len(moments)
     else:
         number = model.find(ObjType.CAMERA, camera)

@@ -14,6 +14,7 @@ from jaxsim.enums import GeomType, ObjType
 from jaxsim.model import Model
 from jaxsim.viewer.shapes import Mesh, model_hfield, model_mesh, plane, primitive
 from jaxsim.viewer.texture import Texture, textures
+from jaxsim.visual import Visual
 
 __all__ = ["GROUPS", "Lights", "Look", "Part", "Scene", "colour", "make_scene"]
 
@@ -117,6 +118,8 @@ class Scene:
         sky: Texture of the sky.
         extent: Size of the model, m.
         center: Its centre at qpos0, m, world frame.
+        horizon: Whether there is a plane without end.
+        vis: The model's `vis`: headlight, free camera, haze.
     """
 
     parts: tuple[Part, ...]
@@ -124,6 +127,8 @@ class Scene:
     sky: Texture | None
     extent: float
     center: np.ndarray
+    horizon: bool
+    vis: Visual
 
 
 def make_scene(model: Model) -> Scene:
@@ -161,7 +166,10 @@ def make_scene(model: Model) -> Scene:
                 )
             )
     sky = next((image for image in images if image.kind == 2), None)
-    return Scene(tuple(parts), _lights(model), sky, extent, center)
+    endless = (np.asarray(model.geom_size)[:, :2] <= 0).any(1) & (
+        np.asarray(model.geom_type) == GeomType.PLANE
+    )
+    return Scene(tuple(parts), _lights(model), sky, extent, center, bool(endless.any()), model.vis)
 
 
 def _look(

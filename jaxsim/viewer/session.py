@@ -23,9 +23,6 @@ from jaxsim.viewer.poses import configurations
 
 __all__ = ["FRAME", "Session"]
 
-_STIFFNESS = 100.0
-"""Of the spring that pulls a body, 1/s^2 for each kg that moves; it is critically damped (MJCF, "visual/map")."""
-
 _SPREAD = 0.02
 """Standard deviation of the velocities with which worlds that start alike are set apart, m/s and rad/s."""
 
@@ -72,7 +69,7 @@ class Session:
         if worlds < 1:
             raise ValueError(f"worlds={worlds}: there is at least one")
         self.model, self.worlds = model, worlds
-        self.playing, self.speed, self.pace = False, 1.0, 0.0
+        self.playing, self.speed, self.pace = False, model.vis.global_.realtime, 0.0
         self.recording = None if trajectory is None else _recorded(model, trajectory, worlds)
         self.lock = threading.RLock()
         self._owed, self._cost = 0.0, 0.0
@@ -160,7 +157,9 @@ class Session:
             real = self._data.qpos.dtype
             mass = np.zeros(self.worlds, real)
             mass[world] = self._masses[body] if self._pull else 0.0
-            pulled = np.int32(body), point.astype(real), mass
+            stiffness = max(self.model.vis.map.stiffness, 0.0)
+            spring = np.array([stiffness, 2 * np.sqrt(stiffness)], real)
+            pulled = np.int32(body), point.astype(real), mass, spring
             self._data = _advance(self.model, self._data, np.int32(count), *pulled)
 
     def seek(self, moment: float) -> None:
@@ -247,15 +246,24 @@ def _recorded(model: Model, trajectory: Mapping[str, Any], worlds: int) -> tuple
 
 @jax.jit
 def _advance(
-    model: Model, data: Data, count: jax.Array, body: jax.Array, point: jax.Array, mass: jax.Array
+    model: Model,
+    data: Data,
+    count: jax.Array,
+    body: jax.Array,
+    point: jax.Array,
+    mass: jax.Array,
+    spring: jax.Array,
 ) -> Data:
-    """`count` steps of all worlds; in each a spring pulls a body to a point as if it had `mass` (worlds,), kg."""
+    """`count` steps of all worlds; in each a spring pulls a body to a point as if it had `mass` (worlds,), kg.
+
+    The `spring` (2,) is critically damped: its stiffness and damping for each kg, 1/s^2 and 1/s.
+    """
 
     def one(data: Data, mass: jax.Array) -> Data:
         arm = data.xipos[body] - data.subtree_com[jnp.asarray(model.body_rootid)[body]]
         velocity = data.cvel[body, 3:] + jnp.cross(data.cvel[body, :3], arm)
         gap = point - data.xipos[body]
-        force = mass * (_STIFFNESS * gap - 2 * np.sqrt(_STIFFNESS) * velocity)
+        force = mass * (spring[0] * gap - spring[1] * velocity)
         known = jnp.any(data.xipos != 0)  # before the first step nothing is
         applied = data.xfrc_applied.at[body, :3].add(jnp.where(known, force, 0))
         return step(model, data.replace(xfrc_applied=applied)).replace(xfrc_applied=data.xfrc_applied)

@@ -16,18 +16,21 @@ from jaxsim.viewer.trace import Hits, Surfaces
 
 __all__ = ["Lit"]
 
-_HEADLIGHT = 0.1, 0.4, 0.5
-"""Ambient, diffuse and specular light from the camera: MuJoCo's defaults."""
-
 _SUN = np.array([-0.35, -0.55, 0.80]) / np.linalg.norm([-0.35, -0.55, 0.80])
 """Where light comes from in a model without lights, so that bodies have shadows to stand on."""
+
+_DAY, _SUNSHINE = 1.05, 0.55
+"""All light in such a model, which the headlight has its part of, and the most of it that is the sun's."""
 
 _LAYERS = 6
 """Most surfaces that one looks through."""
 
 _SKY_HIGH, _SKY_LOW = np.array([0.55, 0.70, 0.88]), np.array([0.93, 0.95, 0.97])
-_HAZE = 14.0
-"""Distance at which planes fade into the horizon, in extents."""
+_HORIZON = 20.0
+"""Distance of the horizon, into which planes fade, in extents."""
+
+_ABOVE, _BELOW = 0.05, 0.15
+"""How far haze reaches from the horizon into the sky's images, up and down, rad."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -87,7 +90,16 @@ class Lit:
         if self.scene.sky is None:
             return _SKY_LOW + (_SKY_HIGH - _SKY_LOW) * np.clip(dirs[:, 2:], 0, 1) ** 0.5
         # a cube of images stands with its "up" towards +z and its "front" towards +y
-        return self.scene.sky.towards(dirs[:, [0, 2, 1]] * [1, 1, -1])
+        sky = self.scene.sky.towards(dirs[:, [0, 2, 1]] * [1, 1, -1])
+        if not self.scene.horizon:
+            return sky
+        up = dirs[:, 2:]
+        return self._hazy(sky, np.exp(-((up / np.where(up > 0, _ABOVE, _BELOW)) ** 2)))
+
+    def _hazy(self, colour: np.ndarray, part: np.ndarray) -> np.ndarray:
+        """Colours `(n, 3)` behind haze, which a part `(n, 1)` of the light is."""
+        rgba = np.append(_SKY_LOW, 1.0) if self.scene.sky is None else self.scene.vis.rgba.haze
+        return colour + (rgba[:3] - colour) * part * rgba[3]
 
     def _shaded(self, hits: Hits, dirs: np.ndarray, mirrors: int) -> tuple[np.ndarray, np.ndarray]:
         """Colours and opacities of what rays hit."""
@@ -117,24 +129,23 @@ class Lit:
                 seen = self.colours(hits.point[at] + self._lift() * n, away, mirrors - 1)
                 part = reflectance[at, None]
                 colour[at] = (1 - part) * colour[at] + part * seen
-        flat = self.flat[hits.item]
-        haze = np.where(flat, 1 - np.exp(-((hits.distance / (_HAZE * max(self.scene.extent, 1.0))) ** 2)), 0)[
-            :, None
-        ]
-        return colour + (_SKY_LOW - colour) * haze * (self.scene.sky is None), rgba[:, 3]
+        clear = _HORIZON * max(1 - self.scene.vis.map.haze, 1e-3) * max(self.scene.extent, 1.0)
+        haze = np.where(self.flat[hits.item], 1 - np.exp(-((hits.distance / clear) ** 2)), 0)
+        return self._hazy(colour, haze[:, None]), rgba[:, 3]
 
     def _light(self, hits: Hits, dirs: np.ndarray, shine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What falls on surfaces, ambient light included, and what they reflect as highlights, each `(n, 3)`."""
         count = len(hits.item)
-        ambient, diffuse, specular = _HEADLIGHT
-        facing = np.clip(-(hits.normal * dirs).sum(1), 0, 1)
-        total = np.repeat((ambient + diffuse * facing)[:, None], 3, 1)
-        gloss = np.repeat((specular * facing**shine)[:, None], 3, 1)
+        head, on = self.scene.vis.headlight, float(self.scene.vis.headlight.active != 0)
+        facing = np.clip(-(hits.normal * dirs).sum(1, keepdims=True), 0, 1)
+        total = on * (head.ambient + head.diffuse * facing)
+        gloss = on * head.specular * facing ** shine[:, None]
         lights = self.scene.lights
         if not len(lights.id):
             sun = np.broadcast_to(_SUN, (count, 3))
             part, bright = self._from(hits, dirs, sun, np.full(count, 1e6), shine, shadow=True)
-            return total + 0.55 * part[:, None], gloss + 0.3 * bright[:, None]
+            strength = np.clip(_DAY - on * (head.ambient + head.diffuse).max(), 0, _SUNSHINE)
+            return total + strength * part[:, None], gloss + _SUNSHINE * strength * bright[:, None]
         for k in range(len(lights.id)):
             way, distance, strength = _arriving(lights, k, self.frame, hits.point)
             part, bright = self._from(hits, dirs, way, distance, shine, shadow=bool(lights.shadow[k]))

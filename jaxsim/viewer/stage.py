@@ -14,13 +14,15 @@ from jaxsim.enums import ObjType
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import initial_state
 from jaxsim.viewer.cameras import FreeCamera, reach
-from jaxsim.viewer.decor import Show, force_arrows, inertia_boxes
+from jaxsim.viewer.decor import Show, force_arrows, inertia_solids, sizes
 from jaxsim.viewer.gltf import glb
 from jaxsim.viewer.poses import POSE, Moment, contacts_of, frame_of, place
 from jaxsim.viewer.scene import Part, Scene, make_scene
-from jaxsim.viewer.shapes import box
 
 __all__ = ["Stage"]
+
+_FOVY = 45.0
+"""Field of view where the model wants parallel rays, which the browser has not, degrees."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,7 +41,8 @@ class Stage:
 
     Attributes:
         offsets: Where the worlds stand, m, `(worlds, 3)`.
-        overlays: What is drawn; of lights nothing is, and tendons of all groups are if those of any are.
+        overlays: What is drawn; of lights and centres of mass nothing is, and tendons of all groups are if those of any
+            are.
     """
 
     def __init__(self, api: Any, model: Model, worlds: int) -> None:
@@ -58,19 +61,21 @@ class Stage:
         placed, paths = self._placed(rest)
         self._start = frame_of(model, placed, paths, 0)
         self.offsets = _grid(self.scene, self._start, worlds)
-        self._scale = float(model.stat.meansize)
+        self._sizes = sizes(model)
         self._nodes = self._add_nodes()
         self._tips: dict[str, Any] = {}
         self._axes = self._inertia = None
         self._frusta: list[Any] = []
 
-    def opening_view(self, aspect: float = 1.5) -> tuple[np.ndarray, np.ndarray]:
-        """Where the camera stands and what it looks at, m, so that all worlds are seen."""
+    def opening_view(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """Where the camera stands and what it looks at, m, so that all worlds are seen, and its field of view, rad."""
         centre, radius = reach(self.scene, [self._start])
         middle = centre + self.offsets.mean(0)
         radius += float(np.linalg.norm(self.offsets - self.offsets.mean(0), axis=1).max())
-        camera = FreeCamera(tuple(middle), 0.85 * radius / np.sin(np.radians(22.5)))
-        return camera.view(self.scene, [self._start], 3, 2).pos, middle
+        free = self.scene.vis.global_
+        angle = np.radians(_FOVY if free.orthographic else free.fovy)
+        camera = FreeCamera(tuple(middle), 1.3 * radius / np.sin(angle / 2))  # the panel hides a part
+        return camera.view(self.scene, [self._start], 3, 2).pos, middle, float(angle)
 
     def show(self, data: Data) -> list[Moment]:
         """Moves everything to where it is.
@@ -147,7 +152,7 @@ class Stage:
                 for _, line in f.tendons
                 if len(line) > 1
             ]
-        self._segments("tendons", ropes, (200, 60, 50), 3.0)
+        self._segments("tendons", ropes, np.array([200, 60, 50]), 3.0)
         points, arrows = [], []
         if over.contacts or over.forces:
             for contacts, offset in zip(
@@ -157,17 +162,15 @@ class Stage:
                     points.append(contacts.pos + offset)
                     foot = contacts.pos + offset
                     arrows.append(np.stack([foot, foot + force_arrows(self._model, contacts.force)], 1))
-        height = np.array([0.0, 0.0, 0.12 * self._scale])
+        rgba, height = self.scene.vis.rgba, np.array([0.0, 0.0, self._sizes["contactheight"]])
         dots = [np.stack([p - height, p + height], 1) for p in points]
-        self._segments("contacts", dots if over.contacts else [], (240, 150, 40), 10.0)
-        self._segments("forces", arrows if over.forces else [], (230, 60, 60), 4.0)
+        self._segments("contacts", dots if over.contacts else [], _rgb(rgba.contactpoint), 10.0)
+        self._segments("forces", arrows if over.forces else [], _rgb(rgba.contactforce), 4.0)
         self._show_axes(pos[1:], wxyz[1:])
         self._show_inertia(placed)
         self._show_cameras(found)
 
-    def _segments(
-        self, name: str, parts: list[np.ndarray], colour: tuple[int, int, int], thickness: float
-    ) -> None:
+    def _segments(self, name: str, parts: list[np.ndarray], colour: np.ndarray, thickness: float) -> None:
         """Lines `(n, 2, 3)`, sent when there are any or have been."""
         points = np.concatenate(parts).astype(np.float32) if parts else np.zeros((0, 2, 3), np.float32)
         handle = self._tips.get(name)
@@ -191,8 +194,8 @@ class Stage:
                 "/overlays/frames",
                 spins,
                 places,
-                axes_length=1.2 * self._scale,
-                axes_radius=0.04 * self._scale,
+                axes_length=self._sizes["framelength"],
+                axes_radius=self._sizes["framewidth"],
             )
         self._axes.visible = self.overlays.frames
         if self.overlays.frames:
@@ -203,12 +206,12 @@ class Stage:
             if self._inertia is not None:
                 self._inertia.visible = False
             return
-        moving, half = inertia_boxes(self._model)
+        moving, half, solid = inertia_solids(self._model)
         if not len(moving):
             return
         places, spins = _flat(*self._side_by_side(placed["xipos"][moving], placed["ximat"][moving]))
         if self._inertia is None:
-            unit = box(np.ones(3))
+            unit, rgba = solid(np.ones(3)), self.scene.vis.rgba.inertia
             self._inertia = self._api.add_batched_meshes_simple(
                 "/overlays/inertia",
                 unit.vertices.astype(np.float32),
@@ -216,8 +219,8 @@ class Stage:
                 spins,
                 places,
                 batched_scales=np.repeat(half, len(self.offsets), 0).astype(np.float32),
-                batched_colors=(205, 50, 50),
-                opacity=0.5,
+                batched_colors=_rgb(rgba),
+                opacity=float(rgba[3]),
                 cast_shadow=False,
                 lod="off",
             )
@@ -232,13 +235,22 @@ class Stage:
                 fov = np.radians(float(self._model.cam_fovy[k])) if not self._model.cam_projection[k] else 0.1
                 name = self._model.name(ObjType.CAMERA, k) or str(k)
                 handle = self._api.add_camera_frustum(
-                    f"/overlays/cameras/{name}", fov, 4 / 3, scale=2 * self._scale
+                    f"/overlays/cameras/{name}",
+                    fov,
+                    4 / 3,
+                    scale=2 * float(self._model.stat.meansize),
+                    color=_rgb(self.scene.vis.rgba.camera),
                 )
                 self._frusta.append(handle)
         for k, handle in enumerate(self._frusta):
             handle.visible = self.overlays.cameras
             handle.position = found[0].cam_xpos[k] + self.offsets[0]
             handle.wxyz = camera_wxyz(found[0].cam_xmat[k])
+
+
+def _rgb(rgba: np.ndarray) -> np.ndarray:
+    """A colour as viser takes it, `(3,)`, uint8."""
+    return (255 * np.clip(rgba[:3], 0, 1) + 0.5).astype(np.uint8)
 
 
 def camera_wxyz(mat: np.ndarray) -> np.ndarray:

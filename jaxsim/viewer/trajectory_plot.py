@@ -123,7 +123,9 @@ def _moment_images(model: jaxsim.Model, scene: Scene, moments: list[Moment]) -> 
     distance = 3.6 * float(np.clip(max(radii), None, 1.5 * np.median(radii)))
     images, size = [], (380, 380)
     for moment, (centre, _) in zip(moments, bounds, strict=True):
-        view = FreeCamera(tuple(centre), distance, elevation=-16, fovy=35).view(scene, [moment], *size)
+        view = FreeCamera(tuple(centre), distance, 120, -16, 35, orthographic=False).view(
+            scene, [moment], *size
+        )
         images.append(draw(items(model, scene, moment, Show()), scene, moment, view, size))
     return images
 
@@ -146,5 +148,5 @@ def _crowd_image(model: jaxsim.Model, scene: Scene, moments: list[Moment]) -> np
     height = float(np.median([centre[2] for centre, _ in bounds]))
     distance = gap * (0.9 * columns + 0.6 * rows)
     size, day = (1320, 500), dataclasses.replace(scene, lights=scene.lights.none())
-    camera = FreeCamera((0.0, 0.0, height), distance, azimuth=97, elevation=-17, fovy=24)
+    camera = FreeCamera((0.0, 0.0, height), distance, 97, -17, 24, orthographic=False)
     return draw(things, day, moments[0], camera.view(scene, moments, *size), size)

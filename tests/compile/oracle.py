@@ -13,7 +13,7 @@ from jaxsim.compile import load_model
 from jaxsim.hooks import Hooks
 from jaxsim.interop.mujoco import put_model
 from jaxsim.model import Model
-from jaxsim.options import Option, Statistic
+from jaxsim.pytree import Record, held_record
 
 __all__ = ["TOLERANCE", "check", "check_file", "differences"]
 
@@ -39,21 +39,24 @@ def _error(ours: Any, theirs: Any) -> float:
 def differences(ours: Model, theirs: Model) -> dict[str, Any]:
     """Returns the fields that differ, with their relative error or both values."""
     found: dict[str, Any] = {}
-    ours, theirs = without_voxels(ours), without_voxels(theirs)
-    for cls, name in ((Model, ""), (Option, "opt"), (Statistic, "stat")):
-        a, b = (getattr(m, name) if name else m for m in (ours, theirs))
-        for field in dataclasses.fields(cls):
-            if field.name in _OURS or field.name in ("opt", "stat"):
-                continue
-            x, y = getattr(a, field.name), getattr(b, field.name)
-            if isinstance(y, (str, bytes, tuple, Hooks)):
-                if x != y:
-                    found[field.name] = (x, y)
-            elif not (error := _error(x, y)) <= TOLERANCE:
-                found[field.name] = error
-            elif isinstance(y, np.ndarray) and (x.dtype, x.shape) != (y.dtype, y.shape):
-                found[field.name] = ((x.dtype, x.shape), (y.dtype, y.shape))
+    _compare(without_voxels(ours), without_voxels(theirs), "", found)
     return found
+
+
+def _compare(ours: Record, theirs: Record, prefix: str, found: dict[str, Any]) -> None:
+    for field in dataclasses.fields(ours):  # pyright: ignore
+        if field.name in _OURS:
+            continue
+        name, x, y = prefix + field.name, getattr(ours, field.name), getattr(theirs, field.name)
+        if held_record(field):
+            _compare(x, y, f"{name}.", found)
+        elif isinstance(y, (str, bytes, tuple, Hooks)):
+            if x != y:
+                found[name] = (x, y)
+        elif not (error := _error(x, y)) <= TOLERANCE:
+            found[name] = error
+        elif isinstance(y, np.ndarray) and (x.dtype, x.shape) != (y.dtype, y.shape):
+            found[name] = ((x.dtype, x.shape), (y.dtype, y.shape))
 
 
 def check(xml: str, assets: dict[str, bytes] | None = None) -> Model:

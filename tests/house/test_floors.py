@@ -12,7 +12,7 @@ ROOT = Path(jaxsim.__file__).parent
 FLOORS = (
     ("enums", "results", "keys"),
     ("pytree",),
-    ("math", "views", "options", "hooks"),
+    ("math", "views", "options", "visual", "hooks"),
     ("catalogue", "sdf"),
     ("model", "data"),
     ("worlds",),

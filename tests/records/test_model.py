@@ -50,6 +50,7 @@ def test_changes_do_not_retrace(model, compiled):
         XML.replace('name="j"', 'name="hinge"').replace('model="m"', 'model="other"'),
         XML.replace('user="1 2"', 'user="3 4"').replace('data="1 2"', 'data="3 4"').replace("hello", "world"),
         XML.replace('<light name="sun"', '<light name="sun" diffuse="1 0 0" castshadow="false" type="point"'),
+        XML.replace('model="m">', 'model="m"><visual><headlight active="0"/><rgba haze="1 0 0 1"/></visual>'),
         XML.replace('<site name="s"', '<site name="s" rgba="1 0 0 1"'),
     ):
         other = jaxsim.load_model(text)

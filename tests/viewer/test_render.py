@@ -82,6 +82,7 @@ def test_projection_is_that_of_the_c_engine(model, camera):
     np.testing.assert_allclose(view.pos, np.mean([e.pos for e in eyes], 0), atol=1e-6)
     np.testing.assert_allclose(-view.mat[:, 2], eyes[0].forward, atol=1e-6)
     np.testing.assert_allclose(view.mat[:, 1], eyes[0].up, atol=1e-6)
+    np.testing.assert_allclose(view.near, eyes[0].frustum_near, rtol=1e-5)
     # the frustum at the near plane; C's is of single precision
     near = 1.0 if view.orthographic else eyes[0].frustum_near
     low, high = view.center[1] - view.half[1], view.center[1] + view.half[1]

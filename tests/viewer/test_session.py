@@ -60,6 +60,18 @@ def test_a_pulled_body_comes_to_rest_at_the_point_without_swinging(session):
     assert abs(float(session.data.qpos[1, 0])) < 0.2
 
 
+def test_the_spring_is_the_models():
+    """Of stiffness 25 1/s^2 it has gone 1 - (1 + 2) exp(-2) of the way after 2/5 s, if time were continuous."""
+    visual = '<visual><map stiffness="25"/><global realtime="0.5"/></visual><worldbody>'
+    session = Session(jaxsim.load_model(BALL.replace("<worldbody>", visual)))
+    assert session.speed == 0.5
+    session.refresh()
+    session.pull(session.body("ball"), np.array([0.0, 0.0, 2.0]))
+    session.step(40)
+    # it goes at 25 * 0.4 * exp(-2) = 1.35 m/s: three steps of 10 ms are 0.04 m
+    assert float(session.data.qpos[0, 2]) == pytest.approx(2 - 3 * np.exp(-2), abs=0.04)
+
+
 def test_push_change_and_reset(session):
     session.reset()
     session.push(session.body("ball"), np.array([1.0, 0, 0, 0, 0, 0]), world=0)
@@ -142,6 +154,7 @@ def test_the_stage_moves_bodies_of_all_worlds_side_by_side(session):
     # one floor, which does not move; axes of three bodies in two worlds
     assert [path for path in canvas.added if "floor" in path] == ["/bodies/0/geom/0/floor"]
     assert canvas.added["/overlays/frames"].batched_positions.shape == (6, 3)
+    assert canvas.added["/overlays/inertia"].batched_colors.tolist() == [204, 51, 51]  # as `visual` says
     assert canvas.added["/overlays/inertia"].batched_positions.shape == (6, 3)
     stage.overlays = dataclasses.replace(stage.overlays, geoms={3})
     stage.show(session.data)
