@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import tyro
 
 from jaxsim.cli.models import CommandError
+from jaxsim.cli.outputs import check_outputs
 from jaxsim.cli.train import compile_quickly, needs_train
 
 __all__ = ["play"]
@@ -51,6 +52,7 @@ def play(
 
     if worlds < 1:
         raise CommandError("--worlds must be at least 1")
+    check_outputs(out, plot, video)
     try:
         config, env, act, policy = restore(run)
     except ConfigError as error:
@@ -87,14 +89,9 @@ def _film(file: Path, env: Any, episodes: dict[str, Any]) -> None:
     """The first world, while its episode lasts, as fast as it was."""
     from jaxsim.viewer import render, write
     from jaxsim.viewer.poses import POSE
-    from jaxsim.viewer.video import check_file
 
-    try:
-        check_file(file)
-        lasting = episodes["going"][0] > 0
-        every = max(round(1 / (_FPS * env.dt)), 1)
-        moments = {name: episodes[name][0][lasting][::every] for name in POSE}
-        pictures = render(env.model, moments, camera=0 if env.model.ncam else None, size=(480, 360))
-        write(file, pictures, fps=1 / (every * env.dt))
-    except (ModuleNotFoundError, OSError, ValueError) as error:
-        raise CommandError(str(error)) from error
+    lasting = episodes["going"][0] > 0
+    every = max(round(1 / (_FPS * env.dt)), 1)
+    moments = {name: episodes[name][0][lasting][::every] for name in POSE}
+    pictures = render(env.model, moments, camera=0 if env.model.ncam else None, size=(480, 360))
+    write(file, pictures, fps=1 / (every * env.dt))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 import tyro
 
 from jaxsim.cli.models import CommandError, load
+from jaxsim.cli.outputs import check_outputs
 
 __all__ = ["Run", "rollout", "simulate", "starting_keyframe", "starting_pose"]
 
@@ -45,12 +45,7 @@ def rollout(
 
     if worlds < 1 or steps < 1:
         raise CommandError("--worlds and --steps must be at least 1")
-    for file in (out, plot):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise CommandError(f"no folder {str(file.absolute().parent)!r} to write {file.name!r} into")
-    for package in ("matplotlib", "embreex") if plot is not None else ():
-        if importlib.util.find_spec(package) is None:
-            raise CommandError(f"--plot needs {package}: pip install 'jaxsim-engine[plot]'")
+    check_outputs(out, plot)
     console = Console()
     with console.status(f"compiling {model} for {worlds:,} worlds"):
         compiled = load(model)

@@ -267,6 +267,17 @@ def test_ppo_and_play(tiny, tmp_path, capsys):
     out = tmp_path / "ppo"
     main(["train", str(tiny), "--algorithm", "ppo", "--out", str(out), "--evals=2"])
     assert [row["steps"] for row in rows(out / "metrics.csv")] == [0.0, 300.0, 600.0]
+    capsys.readouterr()
+    for option, file, message in (
+        ("--video", "film.mov", "the suffix is one of"),
+        ("--plot", "none/plot.png", "no folder"),
+        ("--out", "none/play.npz", "no folder"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["play", str(out), option, str(tmp_path / file)])
+        said = capsys.readouterr()
+        assert message in said.err
+        assert "return" not in said.out  # it is said before anything is simulated
     main(["play", str(out), "--worlds", "2"])
     assert "line: return" in capsys.readouterr().out
     with np.load(out / "play.npz") as saved:
