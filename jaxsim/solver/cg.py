@@ -18,7 +18,7 @@ from jaxsim.math.axis import sum_rows
 from jaxsim.model import Model
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem, cost, push
-from jaxsim.solver.linesearch import search, slope_function
+from jaxsim.solver.linesearch import search
 from jaxsim.solver.newton import Solution, start
 from jaxsim.solver.rows import product
 from jaxsim.structure.rows import RowLayout
@@ -61,11 +61,11 @@ def conjugate_gradients(
         inertial_p, row_p = multiply(p), product(rows, p)
         small = jnp.maximum(enough * jnp.sqrt(sum_rows(p * p)), -_SEARCH_RELATIVE * sum_rows(state.g * p))
         small = jnp.where(at.done, jnp.inf, small)
-        slope = slope_function(rows, at.inertial - problem.force, inertial_p, p, at.r, row_p)
-        t = search(slope, small, option.ls_iterations, p.shape[-1], p.dtype)
+        direction = (p, inertial_p, row_p)
+        t = search(rows, at.inertial - problem.force, direction, at.r, small, option.ls_iterations)
         t = jnp.where(at.done, 0, t)
         before = (at.x, at.inertial, at.r)
-        x, inertial, r = jax.tree.map(lambda a, b: a + t * b, before, (p, inertial_p, row_p))
+        x, inertial, r = jax.tree.map(lambda a, b: a + t * b, before, direction)
         moved = at._replace(x=x, inertial=inertial, r=r, push=push(rows, r, x))
         g, scaled = gradient(moved)
         turn = safe.divide(sum_rows(g * (scaled - state.scaled)), sum_rows(state.g * state.scaled))

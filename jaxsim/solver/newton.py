@@ -29,7 +29,7 @@ from jaxsim.solver import cone, linalg
 from jaxsim.solver.assembly import Problem, cost, push
 from jaxsim.solver.compact import compact
 from jaxsim.solver.hessian import hessian, solve_hessian
-from jaxsim.solver.linesearch import search, slope_function
+from jaxsim.solver.linesearch import search
 from jaxsim.solver.rows import Rows, RowValues, product, residuals
 from jaxsim.structure.rows import RowLayout
 from jaxsim.structure.sparsity import trees_of
@@ -212,12 +212,10 @@ def _iterate(
     relative = jnp.where(last, 4 * float(jnp.finfo(p.dtype).eps), _SEARCH_RELATIVE)
     enough = jnp.maximum(enough, relative * 2 * decrement)
     enough = jnp.where(near | state.done, jnp.inf, enough)
-    slope = slope_function(rows, state.inertial - problem.force, inertial_p, p, state.r, row_p)
-    t = search(slope, enough, limits.evaluations, p.shape[-1], p.dtype)
+    direction = (p, inertial_p, row_p)
+    t = search(rows, state.inertial - problem.force, direction, state.r, enough, limits.evaluations)
     longest = jnp.maximum(state.longest, 2 * decrement)
-    step = _Step(
-        t, (p, inertial_p, row_p), longest, near, rough & (not layout.whole), lost=jnp.isnan(decrement)
-    )
+    step = _Step(t, direction, longest, near, rough & (not layout.whole), lost=jnp.isnan(decrement))
     return _advance(rows, limits.iterations, state, step)
 
 

@@ -1,13 +1,16 @@
 """Line search: the zero of a slope that rises, in as many worlds, for every platform's program."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxsim
 from jaxsim.math.axis import sum_rows
 from jaxsim.math.stage import lowering_for
-from jaxsim.solver.linesearch import search, slope_function
+from jaxsim.solver.linesearch import _slope_of_row, find_zero, slope_function
 from jaxsim.solver.rows import Rows, RowValues
+from jaxsim.solver.search_kernel import search_in_kernel
 
 ROWS, WORLDS = 45, 6
 
@@ -22,7 +25,8 @@ def problem(rng):
     none = jnp.zeros((ROWS, 1))
     rows = Rows(D=jnp.asarray(D), aref=none, low=none, high=none + jnp.inf)
     values = [RowValues(jnp.asarray(x), ()) for x in (r, row_p)]
-    ours = slope_function(rows, jnp.asarray(balance), jnp.asarray(p), jnp.asarray(p), *values)
+    smooth = jnp.sum(jnp.asarray(balance * p), axis=0), jnp.sum(jnp.asarray(p * p), axis=0)
+    ours = slope_function(rows, smooth, *values)
 
     def slope(t):
         at = r + t * row_p
@@ -35,7 +39,7 @@ def problem(rng):
 def test_finds_the_zero(platform):
     ours, slope = problem(np.random.default_rng(0))
     with lowering_for(platform):
-        t = search(ours, jnp.full(WORLDS, 1e-10), jnp.asarray(50), WORLDS, jnp.dtype(float))
+        t = find_zero(ours, jnp.full(WORLDS, 1e-10), jnp.asarray(50), WORLDS, jnp.dtype(float))
         np.testing.assert_allclose(ours(t)[0], slope(np.asarray(t)), rtol=0, atol=1e-10)
     np.testing.assert_allclose(slope(np.asarray(t)), 0, atol=1e-9)
     assert (slope(np.asarray(t) - 1e-6) < 0).all()
@@ -45,7 +49,7 @@ def test_finds_the_zero(platform):
 def test_a_full_step_that_fits_is_exactly_one(platform):
     ours, _ = problem(np.random.default_rng(1))
     with lowering_for(platform):
-        t = search(ours, jnp.full(WORLDS, 1e6), jnp.asarray(50), WORLDS, jnp.dtype(float))
+        t = find_zero(ours, jnp.full(WORLDS, 1e6), jnp.asarray(50), WORLDS, jnp.dtype(float))
     np.testing.assert_array_equal(t, 1)
 
 
@@ -67,6 +71,41 @@ def test_a_zero_hidden_by_rounding(evaluations):
         return np.float32(1e4) * (t - 1) - np.float32(1e-4), jnp.full_like(t, 1e4)
 
     few = jnp.asarray(evaluations)
-    t = search(slope, jnp.full(WORLDS, 1e-6, jnp.float32), few, WORLDS, jnp.dtype(jnp.float32))
+    t = find_zero(slope, jnp.full(WORLDS, 1e-6, jnp.float32), few, WORLDS, jnp.dtype(jnp.float32))
     assert tries
     np.testing.assert_array_equal(t, 1)
+
+
+def test_one_kernel_searches_as_the_loop_does():
+    rng = np.random.default_rng(0)
+    width = 37  # not a multiple of a warp
+    wide = {name: jnp.asarray(rng.standard_normal((ROWS, width))) for name in ("r", "along")}
+    bound = jnp.asarray(rng.uniform(0.1, 2, (ROWS, 1)))
+    numbers = {"D": jnp.asarray(rng.uniform(0.1, 2, (ROWS, width))), "low": -bound, "high": bound} | wide
+    rows = Rows(D=numbers["D"], aref=0 * bound, low=-bound, high=bound)
+    smooth = jnp.asarray(-rng.uniform(1, 20, width)), jnp.asarray(rng.uniform(0.5, 2, width))
+    tolerance, few = (
+        jnp.asarray(rng.choice([1e-9, 1e-2, np.inf], width)),
+        jnp.asarray(rng.integers(1, 9, width)),
+    )
+    plain = slope_function(rows, smooth, *(RowValues(x, ()) for x in wide.values()))
+    with lowering_for("cuda"):
+        ours = search_in_kernel(find_zero, _slope_of_row, smooth, numbers, tolerance, few, interpret=True)
+        expected = find_zero(plain, tolerance, few, width, tolerance.dtype)
+    # 1e-12: another order of the same sums
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12)
+    assert len(np.unique(np.asarray(ours))) > 20
+
+
+@pytest.mark.parametrize("cones", [False, True])
+def test_programs_for_gpus_search_in_one_kernel(cones):
+    """But for elliptic cones, whose slopes are not sums over rows."""
+    text = """<mujoco><option cone="{}"/><worldbody><geom type="plane" size="1 1 1"/>
+    <body><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
+    model = jaxsim.load_model(text.format("elliptic" if cones else "pyramidal"))
+    data = jaxsim.make_data(model)
+    many = jax.tree.map(lambda x: jnp.stack([x] * 32), data)
+    step = jax.jit(jax.vmap(jaxsim.step, (None, 0)))
+    lowered = step.trace(model, many).lower(lowering_platforms=("cuda",)).as_text()
+    # a search for each form of the iteration, as of the elimination of the mass matrix
+    assert ("search_line" in lowered) is not cones
