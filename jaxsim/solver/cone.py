@@ -8,6 +8,7 @@ Scalar rows and pyramid edges: `f = clip(-D r, low, high)`. Elliptic cones: the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -23,10 +24,12 @@ __all__ = [
     "cone_cost",
     "cone_curvature",
     "cone_force",
+    "cone_slope",
     "cone_zone",
     "scalar_cost",
     "scalar_curvature",
     "scalar_force",
+    "scalar_slope",
     "scalar_zone",
 ]
 
@@ -57,6 +60,50 @@ def scalar_cost(rows: Rows, r: Array) -> Array:
     """Cost of each row, `-f r - f^2 / (2 D)`, `(k, W)`."""
     f = scalar_force(rows, r)
     return -f * r - 0.5 * f * f / jnp.where(rows.D > 0, rows.D, 1)
+
+
+def scalar_slope(D: Array, low: Array, high: Array, r: Array, along: Array, t: Array) -> tuple[Array, Array]:
+    """First and second derivative by t of each row's cost at `r + t along`."""
+    f = -D * (r + t * along)
+    inside = (f > low) & (f < high)
+    first = -jnp.where(f >= high, high, jnp.where(f <= low, low, f)) * along
+    return first, jnp.where(inside, D, 0) * along * along
+
+
+def cone_slope(
+    D: Sequence[Array],
+    friction: Sequence[Array],
+    mu: Array,
+    r: Sequence[Array],
+    along: Sequence[Array],
+    t: Array,
+) -> tuple[Array, Array]:
+    """First and second derivative by t of each elliptic contact's cost at `r + t along`; components by axis."""
+    at = [a + t * b for a, b in zip(r, along, strict=True)]
+    N, N_t = mu * at[0], mu * along[0]
+    v = [f * x for f, x in zip(friction, at[1:], strict=True)]
+    v_t = [f * x for f, x in zip(friction, along[1:], strict=True)]
+    T = jnp.sqrt(_dot(v, v))
+    inverse = 1 / jnp.where(T > 0, T, 1)
+    T_t = inverse * _dot(v, v_t)
+    T_tt = inverse * (_dot(v_t, v_t) - T_t * T_t)
+    top, bottom = (mu * T <= N) | (D[0] == 0), mu * N + T <= 0
+    off, off_t = N - mu * T, N_t - mu * T_t
+    stiffness = D[0] / (mu * mu * (1 + mu * mu))
+    scaled = [d * b for d, b in zip(D, along, strict=True)]
+    middle = stiffness * off * off_t, stiffness * (off_t * off_t - off * mu * T_tt)
+    quadratic = _dot(scaled, at), _dot(scaled, along)
+    first, second = (
+        jnp.where(top, 0, jnp.where(bottom, q, m)) for q, m in zip(quadratic, middle, strict=True)
+    )
+    return first, second
+
+
+def _dot(a: Sequence[Array], b: Sequence[Array]) -> Array:
+    total = a[0] * b[0]
+    for x, y in zip(a[1:], b[1:], strict=True):
+        total = total + x * y
+    return total
 
 
 def cone_force(rows: Cones, r: Array) -> Array:

@@ -7,11 +7,8 @@ reached, the search may wander off: of all steps tried the one with the flattest
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -19,9 +16,9 @@ from jaxsim.math.axis import sum_rows
 from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone
 from jaxsim.solver.rows import Rows, RowValues
-from jaxsim.solver.search_kernel import search_in_kernel
+from jaxsim.solver.search_kernel import Part, search_in_kernel
 
-__all__ = ["find_zero", "search", "slope_function"]
+__all__ = ["find_zero", "search", "slope_function", "slopes_of"]
 
 Slope = Callable[[Array], tuple[Array, Array]]
 
@@ -49,9 +46,8 @@ def search(
     """
     p, inertial_p, row_p = direction
     smooth = sum_rows(balance * p), sum_rows(inertial_p * p)
-    if platform() == "cuda" and not rows.cones and len(rows.D) and p.shape[-1] > 1:
-        numbers = {"D": rows.D, "low": rows.low, "high": rows.high, "r": r.scalar, "along": row_p.scalar}
-        return search_in_kernel(find_zero, _slope_of_row, smooth, numbers, tolerance, iterations)
+    if platform() == "cuda" and p.shape[-1] > 1:
+        return search_in_kernel(find_zero, slopes_of(rows, r, row_p), smooth, tolerance, iterations)
     slope = slope_function(rows, smooth, r, row_p)
     return find_zero(slope, tolerance, iterations, p.shape[-1], p.dtype)
 
@@ -74,23 +70,25 @@ def _slope(
 ) -> tuple[Array, Array]:
     """First and second derivative of the cost, (W,), at steps t (W,), from those of its smooth part at the start."""
     first = first + t * second
-    one, two = _slopes(rows, r.scalar, row_p.scalar, t)
-    first, second = first + _total(one), second + _total(two)
-    for group, a, b in zip(rows.cones, r.cones, row_p.cones, strict=True):
-        force, change = jax.jvp(functools.partial(cone.cone_force, group), (a + t * b,), (b,))
-        first = first - jnp.sum(force * b, axis=(0, 1))
-        second = second - jnp.sum(change * b, axis=(0, 1))
+    for part in slopes_of(rows, r, row_p):
+        one, two = part.slope(**{name: _components(x) for name, x in part.numbers.items()}, t=t)
+        first, second = first + _total(one), second + _total(two)
     return first, second
 
 
-def _slopes(rows: Any, r: Array, along: Array, t: Array) -> tuple[Array, Array]:
-    """Each scalar row's part of the derivatives; `rows` has their `D`, `low`, `high`, of one or of all."""
-    at = r + t * along
-    return -cone.scalar_force(rows, at) * along, cone.scalar_curvature(rows, at) * along * along
+def slopes_of(rows: Rows, r: RowValues, row_p: RowValues) -> list[Part]:
+    """What rows and contacts add to the derivatives, from residuals at the start and J p."""
+    numbers = {"D": rows.D, "low": rows.low, "high": rows.high, "r": r.scalar, "along": row_p.scalar}
+    parts = [Part(cone.scalar_slope, numbers)]
+    for group, a, b in zip(rows.cones, r.cones, row_p.cones, strict=True):
+        numbers = {"D": group.D, "friction": group.friction, "mu": group.mu, "r": a, "along": b}
+        parts.append(Part(cone.cone_slope, numbers))
+    return [part for part in parts if len(part.numbers["D"])]
 
 
-def _slope_of_row(row: Any, t: Array) -> tuple[Array, Array]:
-    return _slopes(row, row.r, row.along, t)
+def _components(x: Array) -> Array | list[Array]:
+    """One number a row, or those of a contact's axes."""
+    return x if x.ndim == 2 else [x[:, k] for k in range(x.shape[1])]
 
 
 def _total(x: Array) -> Array:

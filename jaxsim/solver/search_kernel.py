@@ -7,28 +7,36 @@ Written out for XLA, each evaluation of the slope is three kernels, and every wo
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["search_in_kernel"]
+__all__ = ["Part", "search_in_kernel"]
 
 _LANES = 32
 """Worlds of one program: a warp."""
 
-Slope = Callable[[Any, Array], tuple[Array, Array]]
-"""First and second derivative of the cost of a row along the direction, from its numbers, at a step."""
+
+class Part(NamedTuple):
+    """Rows of a kind, or contacts.
+
+    Attributes:
+      slope: first and second derivative of their costs by the step, from their numbers by name and the step, `t`;
+        numbers that have components are lists of them.
+      numbers: by name, (k, W) or (k, components, W), where W may be 1.
+    """
+
+    slope: Callable[..., tuple[Array, Array]]
+    numbers: dict[str, Array]
 
 
 def search_in_kernel(
     find: Callable[..., Array],
-    of_row: Slope,
+    parts: Sequence[Part],
     smooth: tuple[Array, Array],
-    rows: dict[str, Array],
     tolerance: Array,
     iterations: Array,
     interpret: bool = False,
@@ -36,10 +44,9 @@ def search_in_kernel(
     """Finds where the slope of the cost is zero.
 
     Args:
-      find: `linesearch.search`, of a slope function, tolerance, iterations, width and dtype.
-      of_row: the slope of one row.
-      smooth: first and second derivative of the smooth part of the cost at the start, (W,).
-      rows: what `of_row` reads, by name (k, 1 or W).
+      find: `linesearch.find_zero`, of a slope function, tolerance, iterations, width and dtype.
+      parts: the rows and contacts.
+      smooth: first and second derivative of the rest of the cost at the start, (W,).
       tolerance: magnitude of slope that counts as zero, (W,).
       iterations: most evaluations, (1,) or (W,).
       interpret: whether to run the kernel without compiling it, for tests.
@@ -51,44 +58,59 @@ def search_in_kernel(
     from jax.experimental.pallas import triton
 
     width, dtype = tolerance.shape[-1], tolerance.dtype
-    whole = -(-width // _LANES) * _LANES
-    given = [*smooth, tolerance, jnp.broadcast_to(iterations, (width,)).astype(jnp.int32)]
-    # a world that is not there is done at once
-    given = [jnp.pad(x, (0, whole - width), constant_values=1) for x in given]
-    wide = {n: jnp.pad(x, ((0, 0), (0, whole - width))) if x.shape[1] > 1 else x for n, x in rows.items()}
+    more = -width % _LANES
 
-    def spec(x: Array) -> Any:
-        if x.ndim == 1:
-            return pl.BlockSpec((_LANES,), lambda i: (i,))
-        return pl.BlockSpec(
-            (len(x), _LANES if x.shape[1] > 1 else 1), lambda i: (0, i if x.shape[1] > 1 else 0)
+    def whole(x: Array) -> Array:
+        """For whole warps; a world that is not there has numbers like others, and is done when these are."""
+        return (
+            jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, more)], mode="edge") if x.shape[-1] > 1 and more else x
         )
 
+    def spec(x: Array) -> Any:
+        wide = x.shape[-1] > 1
+        return pl.BlockSpec(
+            (*x.shape[:-1], _LANES if wide else 1), lambda i: (0,) * (x.ndim - 1) + (i if wide else 0,)
+        )
+
+    given = [whole(jnp.broadcast_to(x, (width,))) for x in (*smooth, tolerance, iterations.astype(jnp.int32))]
+    numbers = [whole(x) for part in parts for x in part.numbers.values()]
     step = pl.pallas_call(
-        functools.partial(_kernel, find, of_row, tuple(wide)),
-        out_shape=jax.ShapeDtypeStruct((whole,), dtype),
-        grid=(whole // _LANES,),
-        in_specs=[spec(x) for x in (*given, *wide.values())],
+        functools.partial(_kernel, find, [(part.slope, tuple(part.numbers)) for part in parts]),
+        out_shape=jax.ShapeDtypeStruct((width + more,), dtype),
+        grid=((width + more) // _LANES,),
+        in_specs=[spec(x) for x in (*given, *numbers)],
         out_specs=pl.BlockSpec((_LANES,), lambda i: (i,)),
         interpret=interpret,
         compiler_params=triton.CompilerParams(num_warps=_LANES // 32, num_stages=1),
         name="search_line",
-    )(*given, *wide.values())
+    )(*given, *numbers)
     return step[:width]
 
 
-def _kernel(find: Callable[..., Array], of_row: Slope, names: tuple[str, ...], *refs: Any) -> None:
-    """Sums the slopes of the rows, one after the other, at every step that is looked at."""
-    first, second, tolerance, iterations, *rows, step = refs
-    count = rows[0].shape[0]
+def _kernel(
+    find: Callable[..., Array],
+    parts: Sequence[tuple[Callable[..., tuple[Array, Array]], tuple[str, ...]]],
+    *refs: Any,
+) -> None:
+    """Sums the slopes of rows and contacts, one after the other, at every step that is looked at."""
+    first, second, tolerance, iterations, *numbers, step = refs
     start = first[:], second[:]
 
     def slope(t: Array) -> tuple[Array, Array]:
-        def add(k: Array, total: tuple[Array, Array]) -> tuple[Array, Array]:
-            row = SimpleNamespace(**{name: ref[k, :] for name, ref in zip(names, rows, strict=True)})
-            one, two = of_row(row, t)
-            return total[0] + one, total[1] + two
+        total, left = (start[0] + t * start[1], start[1]), list(numbers)
+        for of_row, names in parts:
+            own = {name: left.pop(0) for name in names}
 
-        return lax.fori_loop(0, count, add, (start[0] + t * start[1], start[1]))
+            def add(k: Array, total: tuple[Array, Array], of_row: Any = of_row, own: Any = own) -> Any:
+                one, two = of_row(**{name: _at(ref, k) for name, ref in own.items()}, t=t)
+                return total[0] + one, total[1] + two
+
+            total = lax.fori_loop(0, own["D"].shape[0], add, total)
+        return total
 
     step[:] = find(slope, tolerance[:], iterations[:], _LANES, step.dtype)
+
+
+def _at(ref: Any, k: Array) -> Any:
+    """A row's number, or its components."""
+    return ref[k, :] if len(ref.shape) == 2 else [ref[k, i, :] for i in range(ref.shape[1])]

@@ -8,8 +8,9 @@ import pytest
 import jaxsim
 from jaxsim.math.axis import sum_rows
 from jaxsim.math.stage import lowering_for
-from jaxsim.solver.linesearch import _slope_of_row, find_zero, slope_function
-from jaxsim.solver.rows import Rows, RowValues
+from jaxsim.solver import cone
+from jaxsim.solver.linesearch import find_zero, slope_function, slopes_of
+from jaxsim.solver.rows import Cones, Rows, RowValues
 from jaxsim.solver.search_kernel import search_in_kernel
 
 ROWS, WORLDS = 45, 6
@@ -76,36 +77,69 @@ def test_a_zero_hidden_by_rounding(evaluations):
     np.testing.assert_array_equal(t, 1)
 
 
-def test_one_kernel_searches_as_the_loop_does():
-    rng = np.random.default_rng(0)
-    width = 37  # not a multiple of a warp
-    wide = {name: jnp.asarray(rng.standard_normal((ROWS, width))) for name in ("r", "along")}
-    bound = jnp.asarray(rng.uniform(0.1, 2, (ROWS, 1)))
-    numbers = {"D": jnp.asarray(rng.uniform(0.1, 2, (ROWS, width))), "low": -bound, "high": bound} | wide
-    rows = Rows(D=numbers["D"], aref=0 * bound, low=-bound, high=bound)
-    smooth = jnp.asarray(-rng.uniform(1, 20, width)), jnp.asarray(rng.uniform(0.5, 2, width))
-    tolerance, few = (
-        jnp.asarray(rng.choice([1e-9, 1e-2, np.inf], width)),
-        jnp.asarray(rng.integers(1, 9, width)),
-    )
-    plain = slope_function(rows, smooth, *(RowValues(x, ()) for x in wide.values()))
+@pytest.mark.parametrize("worlds", [32, 37])
+def test_one_kernel_searches_as_the_loop_does(worlds):
+    """37: not a multiple of a warp."""
+    rows, values, smooth = mixed(np.random.default_rng(0), worlds)
+    rng = np.random.default_rng(1)
+    tolerance = jnp.asarray(rng.choice([1e-9, 1e-2, np.inf], worlds))
+    few = jnp.asarray(rng.integers(1, 9, worlds))
     with lowering_for("cuda"):
-        ours = search_in_kernel(find_zero, _slope_of_row, smooth, numbers, tolerance, few, interpret=True)
-        expected = find_zero(plain, tolerance, few, width, tolerance.dtype)
+        ours = search_in_kernel(find_zero, slopes_of(rows, *values), smooth, tolerance, few, interpret=True)
+        plain = slope_function(rows, smooth, *values)
+        expected = find_zero(plain, tolerance, few, worlds, tolerance.dtype)
     # 1e-12: another order of the same sums
     np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12)
-    assert len(np.unique(np.asarray(ours))) > 20
+    assert len(np.unique(np.asarray(ours))) > 15
 
 
-@pytest.mark.parametrize("cones", [False, True])
-def test_programs_for_gpus_search_in_one_kernel(cones):
-    """But for elliptic cones, whose slopes are not sums over rows."""
-    text = """<mujoco><option cone="{}"/><worldbody><geom type="plane" size="1 1 1"/>
-    <body><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
-    model = jaxsim.load_model(text.format("elliptic" if cones else "pyramidal"))
-    data = jaxsim.make_data(model)
-    many = jax.tree.map(lambda x: jnp.stack([x] * 32), data)
+def mixed(rng, worlds):
+    """Rows of every kind: bounded forces, and contacts with elliptic cones in all zones."""
+    bound = jnp.asarray(rng.uniform(0.1, 2, (ROWS, 1)))
+    cones = []
+    for n, dim in ((5, 3), (3, 6)):
+        friction = jnp.asarray(rng.uniform(0.2, 1.5, (n, dim - 1, 1)))
+        D = jnp.asarray(rng.uniform(0.1, 2, (n, dim, worlds))).at[0].set(0.0)
+        cones.append(Cones(J=None, D=D, aref=D, friction=friction, mu=friction[:, 0]))
+    D = jnp.asarray(rng.uniform(0.1, 2, (ROWS, worlds)))
+    rows = Rows(D=D, aref=0 * bound, low=-bound, high=bound, cones=tuple(cones))
+    values = [
+        RowValues(
+            jnp.asarray(rng.standard_normal((ROWS, worlds))),
+            tuple(jnp.asarray(rng.standard_normal(c.D.shape)) for c in cones),
+        )
+        for _ in range(2)
+    ]
+    smooth = jnp.asarray(-rng.uniform(1, 20, worlds)), jnp.asarray(rng.uniform(0.5, 2, worlds))
+    return rows, values, smooth
+
+
+def test_slopes_are_derivatives_of_the_cost():
+    rows, (r, along), smooth = mixed(np.random.default_rng(0), 40)
+    zones = [np.asarray(cone.cone_zone(c, x)) for c, x in zip(rows.cones, r.cones, strict=True)]
+    assert all(set(np.unique(z)) == {0, 1, 2} for z in zones)
+
+    def cost(t):
+        total = smooth[0] * t + 0.5 * smooth[1] * t * t
+        total = total + jnp.sum(cone.scalar_cost(rows, r.scalar + t * along.scalar), axis=0)
+        for c, a, b in zip(rows.cones, r.cones, along.cones, strict=True):
+            total = total + jnp.sum(cone.cone_cost(c, a + t * b), axis=0)
+        return total
+
+    def derivative(f):
+        return lambda t: jax.jvp(f, (t,), (jnp.ones_like(t),))[1]
+
+    t = jnp.asarray(np.random.default_rng(1).uniform(-1, 2, 40))
+    first, second = slope_function(rows, smooth, r, along)(t)
+    np.testing.assert_allclose(first, derivative(cost)(t), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(second, derivative(derivative(cost))(t), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
+def test_programs_for_gpus_search_in_one_kernel(cone):
+    model = jaxsim.load_model(f"""<mujoco><option cone="{cone}"/><worldbody><geom type="plane" size="1 1 1"/>
+    <body><freejoint/><geom size="0.1"/></body></worldbody></mujoco>""")
+    many = jax.tree.map(lambda x: jnp.stack([x] * 32), jaxsim.make_data(model))
     step = jax.jit(jax.vmap(jaxsim.step, (None, 0)))
-    lowered = step.trace(model, many).lower(lowering_platforms=("cuda",)).as_text()
-    # a search for each form of the iteration, as of the elimination of the mass matrix
-    assert ("search_line" in lowered) is not cones
+    assert "search_line" in step.trace(model, many).lower(lowering_platforms=("cuda",)).as_text()
+    assert "search_line" not in step.lower(model, many).as_text()
