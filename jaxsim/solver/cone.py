@@ -37,7 +37,15 @@ NOT_QUADRATIC = 2
 """The zone in which the cost of an elliptic cone is not quadratic."""
 
 
-def scalar_force(rows: Rows, r: Array) -> Array:
+class _Bounded(NamedTuple):
+    """What rows' forces follow from, as in `Rows`."""
+
+    D: Array
+    low: Array
+    high: Array
+
+
+def scalar_force(rows: Rows | _Bounded, r: Array) -> Array:
     """Forces of scalar rows `(k, W)`."""
     f = -rows.D * r
     return jnp.where(f >= rows.high, rows.high, jnp.where(f <= rows.low, rows.low, f))
@@ -50,7 +58,7 @@ def scalar_zone(rows: Rows, r: Array) -> Array:
     return jnp.where(rows.low < rows.high, zone, 0)
 
 
-def scalar_curvature(rows: Rows, r: Array) -> Array:
+def scalar_curvature(rows: Rows | _Bounded, r: Array) -> Array:
     """Second derivative of the cost, `(k, W)`."""
     f = -rows.D * r
     return jnp.where((f > rows.low) & (f < rows.high), rows.D, 0)
@@ -64,10 +72,8 @@ def scalar_cost(rows: Rows, r: Array) -> Array:
 
 def scalar_slope(D: Array, low: Array, high: Array, r: Array, along: Array, t: Array) -> tuple[Array, Array]:
     """First and second derivative by t of each row's cost at `r + t along`."""
-    f = -D * (r + t * along)
-    inside = (f > low) & (f < high)
-    first = -jnp.where(f >= high, high, jnp.where(f <= low, low, f)) * along
-    return first, jnp.where(inside, D, 0) * along * along
+    rows, at = _Bounded(D, low, high), r + t * along
+    return -scalar_force(rows, at) * along, scalar_curvature(rows, at) * along * along
 
 
 def cone_slope(
