@@ -97,18 +97,19 @@ def _kernel(
     start = first[:], second[:]
 
     def slope(t: Array) -> tuple[Array, Array]:
-        total, left = (start[0] + t * start[1], start[1]), list(numbers)
+        total, left = (start[0] + t * start[1], start[1]), iter(numbers)
         for of_row, names in parts:
-            own = {name: left.pop(0) for name in names}
-
-            def add(k: Array, total: tuple[Array, Array], of_row: Any = of_row, own: Any = own) -> Any:
-                one, two = of_row(**{name: _at(ref, k) for name, ref in own.items()}, t=t)
-                return total[0] + one, total[1] + two
-
-            total = lax.fori_loop(0, own["D"].shape[0], add, total)
+            own = {name: next(left) for name in names}
+            total = lax.fori_loop(0, own["D"].shape[0], functools.partial(_add, of_row, own, t), total)
         return total
 
     step[:] = find(slope, tolerance[:], iterations[:], _LANES, step.dtype)
+
+
+def _add(of_row: Callable[..., Any], refs: dict[str, Any], t: Array, k: Array, total: Any) -> Any:
+    """The derivatives so far, and those of row k."""
+    one, two = of_row(**{name: _at(ref, k) for name, ref in refs.items()}, t=t)
+    return total[0] + one, total[1] + two
 
 
 def _at(ref: Any, k: Array) -> Any:
