@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jaxsim.cli.models import CommandError
 
-__all__ = ["check_outputs"]
+__all__ = ["check_outputs", "check_pictures"]
 
 
 def check_outputs(out: Path | None = None, plot: Path | None = None, video: Path | None = None) -> None:
@@ -21,18 +21,27 @@ def check_outputs(out: Path | None = None, plot: Path | None = None, video: Path
     Raises:
         CommandError: There is no such folder, a suffix is unknown, or a package is missing.
     """
-    from jaxsim.viewer.video import check_file
-
     for file in (out, plot):
         if file is not None and not file.absolute().parent.is_dir():
             raise CommandError(f"no folder {str(file.absolute().parent)!r} to write {file.name!r} into")
-    needed = [("plot", "matplotlib"), ("plot", "embreex")] if plot is not None else []
-    needed += [("video", "embreex")] if video is not None else []
-    for option, package in needed:
+    for package in ("matplotlib", "embreex") if plot is not None else ():
         if importlib.util.find_spec(package) is None:
-            raise CommandError(f"--{option} needs {package}: pip install 'jaxsim-engine[plot]'")
+            raise CommandError(f"--plot needs {package}: pip install 'jaxsim-engine[plot]'")
+    if video is not None:
+        check_pictures(video)
+
+
+def check_pictures(file: Path) -> None:
+    """Refuses an image or film that could not be drawn or written.
+
+    Raises:
+        CommandError: As of `check_outputs`.
+    """
+    from jaxsim.viewer.needs import needs
+    from jaxsim.viewer.video import check_file
+
     try:
-        if video is not None:
-            check_file(video)
+        check_file(file)
+        needs("embreex", "pictures need")
     except (ModuleNotFoundError, OSError, ValueError) as error:
         raise CommandError(str(error)) from error

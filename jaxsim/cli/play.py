@@ -93,5 +93,8 @@ def _film(file: Path, env: Any, episodes: dict[str, Any]) -> None:
     lasting = episodes["going"][0] > 0
     every = max(round(1 / (_FPS * env.dt)), 1)
     moments = {name: episodes[name][0][lasting][::every] for name in POSE}
-    pictures = render(env.model, moments, camera=0 if env.model.ncam else None, size=(480, 360))
-    write(file, pictures, fps=1 / (every * env.dt))
+    try:
+        pictures = render(env.model, moments, camera=0 if env.model.ncam else None, size=(480, 360))
+        write(file, pictures, fps=1 / (every * env.dt))
+    except (OSError, ValueError) as error:
+        raise CommandError(str(error)) from error

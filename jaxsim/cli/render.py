@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import tyro
 
 from jaxsim.cli.models import CommandError, find, load
+from jaxsim.cli.outputs import check_pictures
 from jaxsim.cli.rollout import starting_keyframe
 
 __all__ = ["recorded", "render"]
@@ -60,8 +61,7 @@ def render(
     from jaxsim.enums import ObjType
     from jaxsim.viewer import FreeCamera, Show
     from jaxsim.viewer import render as draw
-    from jaxsim.viewer.needs import needs
-    from jaxsim.viewer.video import STILL, check_file, write
+    from jaxsim.viewer.video import STILL, write
 
     shown = Show(**{name: name in show for name in _PARTS})  # pyright: ignore
     unknown = sorted(set(show) - set(_PARTS))
@@ -70,8 +70,7 @@ def render(
     if fps <= 0:
         raise CommandError("--fps must be positive")
     try:
-        check_file(out)
-        needs("embreex", "pictures need")
+        check_pictures(out)
         compiled = load(model)
         free = FreeCamera(lookat, distance, azimuth, elevation)
         chosen: Any = None if free == FreeCamera() else free

@@ -95,7 +95,7 @@ def cone_slope(
     T_tt = inverse * (_dot(v_t, v_t) - T_t * T_t)
     top, bottom = (mu * T <= N) | (D[0] == 0), mu * N + T <= 0
     off, off_t = N - mu * T, N_t - mu * T_t
-    stiffness = D[0] / (mu * mu * (1 + mu * mu))
+    stiffness = _stiffness(D[0], mu)
     scaled = [d * b for d, b in zip(D, along, strict=True)]
     middle = stiffness * off * off_t, stiffness * (off_t * off_t - off * mu * T_tt)
     quadratic = _dot(scaled, at), _dot(scaled, along)
@@ -115,7 +115,7 @@ def _dot(a: Sequence[Array], b: Sequence[Array]) -> Array:
 def cone_force(rows: Cones, r: Array) -> Array:
     """Contact forces along the axes of contact frames, `(n, dim, W)`."""
     at = _zones(rows, r)
-    push = -_stiffness(rows) * (at.N - rows.mu * at.T) * rows.mu
+    push = -_stiffness(rows.D[:, 0], rows.mu) * (at.N - rows.mu * at.T) * rows.mu
     middle = jnp.concatenate([push[:, None], -push[:, None] * at.u * rows.friction], axis=1)
     return jnp.where(at.top[:, None], 0, jnp.where(at.bottom[:, None], -rows.D * r, middle))
 
@@ -130,7 +130,7 @@ def cone_cost(rows: Cones, r: Array) -> Array:
     """Cost of each contact, `(n, W)`."""
     at = _zones(rows, r)
     quadratic = 0.5 * jnp.sum(rows.D * r * r, axis=1)
-    middle = 0.5 * _stiffness(rows) * (at.N - rows.mu * at.T) ** 2
+    middle = 0.5 * _stiffness(rows.D[:, 0], rows.mu) * (at.N - rows.mu * at.T) ** 2
     return jnp.where(at.top, 0, jnp.where(at.bottom, quadratic, middle))
 
 
@@ -139,7 +139,7 @@ def cone_curvature(rows: Cones, r: Array) -> Curvature:
     at = _zones(rows, r)
     mu = rows.mu
     ratio = mu * at.N / at.T
-    stiffness = _stiffness(rows)
+    stiffness = _stiffness(rows.D[:, 0], rows.mu)
     dim = r.shape[1]
     scale = [mu, *(rows.friction[:, k] for k in range(dim - 1))]
     C: Curvature = [[None] * dim for _ in range(dim)]
@@ -157,10 +157,10 @@ def cone_curvature(rows: Cones, r: Array) -> Curvature:
     return C
 
 
-def _stiffness(rows: Cones) -> Array:
-    """Second derivative of the middle zone's cost by `N - mu T`, `(n, W)`."""
-    square = rows.mu * rows.mu
-    return rows.D[:, 0] / (square * (1 + square))
+def _stiffness(D: Array, mu: Array) -> Array:
+    """Second derivative of the middle zone's cost by `N - mu T`, of the normal's `D`, `(n, W)`."""
+    square = mu * mu
+    return D / (square * (1 + square))
 
 
 class _Zones(NamedTuple):

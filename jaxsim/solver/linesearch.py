@@ -49,7 +49,7 @@ def search(
     if platform() == "cuda" and p.shape[-1] > 1:
         return search_in_kernel(find_zero, slopes_of(rows, r, row_p), smooth, tolerance, iterations)
     slope = slope_function(rows, smooth, r, row_p)
-    return find_zero(slope, tolerance, iterations, p.shape[-1], p.dtype)
+    return find_zero(slope, tolerance, iterations)
 
 
 def slope_function(rows: Rows, smooth: tuple[Array, Array], r: RowValues, row_p: RowValues) -> Slope:
@@ -96,17 +96,15 @@ def _total(x: Array) -> Array:
     return sum_rows(x) if platform() == "cpu" else jnp.sum(x, axis=0)
 
 
-def find_zero(slope: Slope, tolerance: Array, iterations: Array, width: int, dtype: jnp.dtype) -> Array:
+def find_zero(slope: Slope, tolerance: Array, iterations: Array) -> Array:
     """Finds where a slope is zero; see `search`.
 
     Args:
       slope: first and second derivative of the cost at a step `(W,)`, each `(W,)`.
-      tolerance: magnitude of slope that counts as zero, `(W,)`.
+      tolerance: magnitude of slope that counts as zero, `(W,)`, of the step's type.
       iterations: most evaluations.
-      width: number of worlds.
-      dtype: of the step.
     """
-    one = jnp.ones((width,), dtype)
+    one = jnp.ones_like(tolerance)
 
     def evaluate(carry: tuple[Array, ...]) -> tuple[Array, ...]:
         """Looks at the step, its bracket, the flattest so far and its slope, who is going, evaluations; all (W,)."""
@@ -122,7 +120,7 @@ def find_zero(slope: Slope, tolerance: Array, iterations: Array, width: int, dty
         better = jnp.where((newton > low) & (newton < high), newton, middle)
         return jnp.where(going, better, t), low, high, best, least, going, count
 
-    start = (one, 0 * one, one + jnp.inf, one, one + jnp.inf, one > 0, jnp.zeros((width,), int))
+    start = (one, 0 * one, one + jnp.inf, one, one + jnp.inf, one > 0, jnp.zeros(tolerance.shape, int))
     if platform() != "cpu":  # fused with what comes before, where constants would be kernels of their own
         start = evaluate(start)
     # kernels of Triton know no `any`

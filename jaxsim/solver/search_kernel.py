@@ -14,10 +14,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["Part", "search_in_kernel"]
+from jaxsim.solver.warps import in_warps
 
-_LANES = 32
-"""Worlds of one program: a warp."""
+__all__ = ["Part", "search_in_kernel"]
 
 
 class Part(NamedTuple):
@@ -44,7 +43,7 @@ def search_in_kernel(
     """Finds where the slope of the cost is zero.
 
     Args:
-      find: `linesearch.find_zero`, of a slope function, tolerance, iterations, width and dtype.
+      find: `linesearch.find_zero`, of a slope function, tolerance and iterations.
       parts: the rows and contacts.
       smooth: first and second derivative of the rest of the cost at the start, (W,).
       tolerance: magnitude of slope that counts as zero, (W,).
@@ -54,37 +53,12 @@ def search_in_kernel(
     Returns:
       Step (W,).
     """
-    from jax.experimental import pallas as pl  # a second to import, and only programs for GPUs need it
-    from jax.experimental.pallas import triton
-
     width, dtype = tolerance.shape[-1], tolerance.dtype
-    more = -width % _LANES
-
-    def whole(x: Array) -> Array:
-        """For whole warps; a world that is not there has numbers like others, and is done when these are."""
-        return (
-            jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, more)], mode="edge") if x.shape[-1] > 1 and more else x
-        )
-
-    def spec(x: Array) -> Any:
-        wide = x.shape[-1] > 1
-        return pl.BlockSpec(
-            (*x.shape[:-1], _LANES if wide else 1), lambda i: (0,) * (x.ndim - 1) + (i if wide else 0,)
-        )
-
-    given = [whole(jnp.broadcast_to(x, (width,))) for x in (*smooth, tolerance, iterations.astype(jnp.int32))]
-    numbers = [whole(x) for part in parts for x in part.numbers.values()]
-    step = pl.pallas_call(
-        functools.partial(_kernel, find, [(part.slope, tuple(part.numbers)) for part in parts]),
-        out_shape=jax.ShapeDtypeStruct((width + more,), dtype),
-        grid=((width + more) // _LANES,),
-        in_specs=[spec(x) for x in (*given, *numbers)],
-        out_specs=pl.BlockSpec((_LANES,), lambda i: (i,)),
-        interpret=interpret,
-        compiler_params=triton.CompilerParams(num_warps=_LANES // 32, num_stages=1),
-        name="search_line",
-    )(*given, *numbers)
-    return step[:width]
+    given = [jnp.broadcast_to(x, (width,)) for x in (*smooth, tolerance, iterations.astype(jnp.int32))]
+    numbers = [x for part in parts for x in part.numbers.values()]
+    kernel = functools.partial(_kernel, find, [(part.slope, tuple(part.numbers)) for part in parts])
+    step = jax.ShapeDtypeStruct((width,), dtype)
+    return in_warps(kernel, "search_line", [*given, *numbers], [step], interpret=interpret)[0]
 
 
 def _kernel(
@@ -103,7 +77,7 @@ def _kernel(
             total = lax.fori_loop(0, own["D"].shape[0], functools.partial(_add, of_row, own, t), total)
         return total
 
-    step[:] = find(slope, tolerance[:], iterations[:], _LANES, step.dtype)
+    step[:] = find(slope, tolerance[:], iterations[:])
 
 
 def _add(of_row: Callable[..., Any], refs: dict[str, Any], t: Array, k: Array, total: Any) -> Any:

@@ -17,45 +17,18 @@ from jax import Array, lax
 
 from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.math.gather import widen
+from jaxsim.solver.warps import in_warps
 from jaxsim.structure.sparsity import TreeStructure
 
 __all__ = ["solve_in_kernel"]
 
-_LANES = 32
-"""Worlds of one program: a warp, so that 4,096 worlds keep all multiprocessors busy."""
-
 
 def solve_in_kernel(structure: TreeStructure, A: Array, b: Array, interpret: bool = False) -> Array:
     """Solves A x = b, (n, W), for entries A (nnz, W) and b (n, W); pivots are clamped as in the C engine."""
-    from jax.experimental import pallas as pl  # a second to import, and only programs for GPUs need it
-    from jax.experimental.pallas import triton
-
-    width = b.shape[-1]
-    whole = -(-width // _LANES) * _LANES
-    given = jnp.concatenate([widen(A, width), b])
-    given = jnp.pad(given, ((0, 0), (0, whole - width)), constant_values=1)
-    offset, cols = np.asarray(structure.offset, np.int32), np.asarray(structure.cols, np.int32)
-
-    def worlds(rows: int) -> Any:
-        return pl.BlockSpec((rows, _LANES), lambda i: (0, i))
-
-    def table(x: np.ndarray) -> Any:
-        return pl.BlockSpec(x.shape, lambda i: (0,))
-
-    _, x = pl.pallas_call(
-        _kernel,
-        out_shape=[
-            jax.ShapeDtypeStruct(given.shape, given.dtype),
-            jax.ShapeDtypeStruct((structure.n, whole), b.dtype),
-        ],
-        grid=(whole // _LANES,),
-        in_specs=[table(offset), table(cols), worlds(given.shape[0])],
-        out_specs=[worlds(given.shape[0]), worlds(structure.n)],
-        interpret=interpret,
-        compiler_params=triton.CompilerParams(num_warps=_LANES // 32, num_stages=1),
-        name="solve_tree",
-    )(jnp.asarray(offset), jnp.asarray(cols), given)
-    return x[:, :width]
+    given = jnp.concatenate([widen(A, b.shape[-1]), b])
+    tables = [jnp.asarray(np.asarray(x, np.int32)) for x in (structure.offset, structure.cols)]
+    results = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in (given, b)]
+    return in_warps(_kernel, "solve_tree", [given], results, tables, interpret)[1]
 
 
 def _kernel(offset: Any, cols: Any, given: Any, work: Any, x: Any) -> None:

@@ -75,8 +75,10 @@ def items(model: Model, scene: Scene, frame: Moment, show: Show) -> list[Item]:
     if show.contacts or show.forces:
         found += _contacts(model, frame, size, show)
     if show.frames:
+        length, width = size["framelength"], size["framewidth"]
+        rod = cylinder(width, length / 2)
         for b in range(1, model.nbody):
-            found += _axes(frame.xpos[b], frame.xmat[b], size["framelength"], size["framewidth"])
+            found += _axes(frame.xpos[b], frame.xmat[b], rod, length)
     if show.com:
         ball, roots = ellipsoid(np.full(3, size["com"])), np.unique(model.body_rootid[1:])
         found += [Item(ball, Look(rgba.com), frame.subtree_com[b], np.eye(3), shadow=False) for b in roots]
@@ -157,9 +159,8 @@ def force_arrows(model: Model, force: np.ndarray) -> np.ndarray:
     return arrows * np.minimum(1, 40 * float(model.stat.meansize) / np.maximum(length, 1e-9))
 
 
-def _axes(pos: np.ndarray, mat: np.ndarray, length: float, width: float) -> Iterator[Item]:
+def _axes(pos: np.ndarray, mat: np.ndarray, rod: Mesh, length: float) -> Iterator[Item]:
     """Rods along x, y and z: red, green and blue."""
-    rod = cylinder(width, length / 2)
     for k in range(3):
         look = Look(np.append(0.9 * np.eye(3)[k], 1.0), emission=0.4)
         yield Item(rod, look, pos + length / 2 * mat[:, k], spin_to(mat[:, k]), shadow=False)

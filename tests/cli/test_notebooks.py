@@ -1,7 +1,6 @@
 """Every notebook runs from top to bottom."""
 
 import json
-import os
 from pathlib import Path
 
 import jax
@@ -27,14 +26,16 @@ PACKAGES = {
 @pytest.fixture(autouse=True)
 def _settings_of_a_user(request, monkeypatch):
     """float32 as outside the suite, and little of what takes long; what a notebook changes is undone."""
+    names = ("jax_enable_x64", "jax_disable_most_optimizations")
+    before = {name: jax.config.read(name) for name in names}
     monkeypatch.setenv("NOTEBOOK_SMALL", "1")
     jax.config.update("jax_enable_x64", False)
     if request.getfixturevalue("file").stem in MANY_STEPS:
         jax.config.update("jax_disable_most_optimizations", False)
     yield
     plt.close("all")
-    jax.config.update("jax_enable_x64", True)
-    jax.config.update("jax_disable_most_optimizations", os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "1")
+    for name, value in before.items():
+        jax.config.update(name, value)
 
 
 @pytest.mark.slow

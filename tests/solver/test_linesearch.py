@@ -40,7 +40,7 @@ def problem(rng):
 def test_finds_the_zero(platform):
     ours, slope = problem(np.random.default_rng(0))
     with lowering_for(platform):
-        t = find_zero(ours, jnp.full(WORLDS, 1e-10), jnp.asarray(50), WORLDS, jnp.dtype(float))
+        t = find_zero(ours, jnp.full(WORLDS, 1e-10), jnp.asarray(50))
         np.testing.assert_allclose(ours(t)[0], slope(np.asarray(t)), rtol=0, atol=1e-10)
     np.testing.assert_allclose(slope(np.asarray(t)), 0, atol=1e-9)
     assert (slope(np.asarray(t) - 1e-6) < 0).all()
@@ -50,7 +50,7 @@ def test_finds_the_zero(platform):
 def test_a_full_step_that_fits_is_exactly_one(platform):
     ours, _ = problem(np.random.default_rng(1))
     with lowering_for(platform):
-        t = find_zero(ours, jnp.full(WORLDS, 1e6), jnp.asarray(50), WORLDS, jnp.dtype(float))
+        t = find_zero(ours, jnp.full(WORLDS, 1e6), jnp.asarray(50))
     np.testing.assert_array_equal(t, 1)
 
 
@@ -72,7 +72,7 @@ def test_a_zero_hidden_by_rounding(evaluations):
         return np.float32(1e4) * (t - 1) - np.float32(1e-4), jnp.full_like(t, 1e4)
 
     few = jnp.asarray(evaluations)
-    t = find_zero(slope, jnp.full(WORLDS, 1e-6, jnp.float32), few, WORLDS, jnp.dtype(jnp.float32))
+    t = find_zero(slope, jnp.full(WORLDS, 1e-6, jnp.float32), few)
     assert tries
     np.testing.assert_array_equal(t, 1)
 
@@ -87,7 +87,7 @@ def test_one_kernel_searches_as_the_loop_does(worlds):
     with lowering_for("cuda"):
         ours = search_in_kernel(find_zero, slopes_of(rows, *values), smooth, tolerance, few, interpret=True)
         plain = slope_function(rows, smooth, *values)
-        expected = find_zero(plain, tolerance, few, worlds, tolerance.dtype)
+        expected = find_zero(plain, tolerance, few)
     # 1e-12: another order of the same sums
     np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12)
     assert len(np.unique(np.asarray(ours))) > 15
