@@ -21,8 +21,8 @@ class Hulls(NamedTuple):
 
     Attributes:
       corners: vertices of each mesh's hull (nmesh, k), filled up with the first; none: those of mesh 0.
-      polygon: vertices of each polygon (npoly, n >= 4), counter-clockwise, filled up with the first: the model's last,
-        through which the C engine lays the plane of a polygon that is not quite flat.
+      polygon: vertices of each polygon (npoly, n >= 4), clockwise, filled up with the first: the model's last, through
+        which the C engine lays the plane of a polygon that is not quite flat.
       entries: for each vertex the entries below that are its own (nmeshvert, d), filled up with the first.
       at: polygon of each entry: a vertex and a polygon that it is a corner of (nentry,).
       others: up to three more corners of that polygon (nentry, 3), see `mesh_polyothers`; filled up with the vertex.
@@ -68,7 +68,7 @@ def _polygons(static: Any) -> list[np.ndarray]:
 
 
 def _polygon_table(polygons: list[np.ndarray]) -> np.ndarray:
-    return _filled([np.roll(_thinned(p), 1) for p in polygons], 4)
+    return _filled([_thinned(p)[::-1] for p in polygons], 4)
 
 
 def polygon_tilts(fields: dict[str, Any], normals: np.ndarray) -> np.ndarray:
@@ -84,7 +84,7 @@ def polygon_tilts(fields: dict[str, Any], normals: np.ndarray) -> np.ndarray:
         return np.zeros((0, 3))
     corners = np.asarray(fields["mesh_vert"], float)[_polygon_table(_polygons(SimpleNamespace(**fields)))]
     sides = corners[:, 1:] - corners[:, :1]
-    vectors = np.sum(np.cross(sides[:, :-1], sides[:, 1:]), axis=1)
+    vectors = np.sum(np.cross(sides[:, 1:], sides[:, :-1]), axis=1)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return normals - np.where(length > 0, vectors / np.where(length > 0, length, 1.0), [1.0, 0.0, 0.0])
 

@@ -90,27 +90,17 @@ def _flat_poses(
     return xpos, xmat
 
 
-def _area(points: np.ndarray, normal: np.ndarray) -> float:
-    """Area of the hull of up to four points, (n, 3), across a normal."""
-    if len(points) < 3:
-        return 0.0
-    quads = (
-        [points[list(order)] for order in ((0, 1, 2, 3), (0, 2, 1, 3), (0, 1, 3, 2))]
-        if len(points) > 3
-        else [points]
-    )
-    return max(abs(np.sum(np.cross(q, np.roll(q, -1, axis=0)), axis=0) @ normal) / 2 for q in quads)
-
-
 def test_roundings_do_not_swap_the_ends_of_an_edge() -> None:
-    """Its area is that of roundings; a slot whose point jumps from end to end has no derivative."""
+    """A slot whose point jumps from end to end has no derivative."""
     rng = np.random.default_rng(0)
-    middle, half, normal, toward = rng.normal(size=(4, 3, 1, 1))
-    ends = middle + half * np.array([[-1.0], [0.2], [1.0]]) + 1e-15 * rng.normal(size=(3, 3, 100))
-    point, normal, toward = (Vec(*jnp.asarray(x)) for x in (ends[:, None], normal, toward[:, None]))
-    number = np.asarray(patch._first(point, jnp.ones((1, 3, 100), bool), normal, toward))
-    assert (number == number[0, 0]).all()
-    assert number[0, 0] != 1
+    middle, half, *up = rng.normal(size=(4, 3, 1, 1))
+    edge = middle + half * np.array([[-1.0], [1.0], [1.0]])
+    found = middle + half * np.array([[-1.0], [0.2], [1.0]]) + 1e-15 * rng.normal(size=(3, 3, 100))
+    edge, point, *up = (Vec(*jnp.asarray(x)[:, None]) for x in (edge, found, *up))
+    corners = patch._Corners(point, jnp.zeros((1, 3, 100)), jnp.ones((1, 3, 100), bool))
+    faces = patch._Faces(edge, edge, *(Vec(*(c[:, 0] for c in u)) for u in up))
+    numbers = np.asarray(patch._ends(faces, corners, jnp.ones((1, 1), bool)))
+    assert (numbers == [[[0], [2]]]).all()
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
@@ -132,17 +122,18 @@ def test_flat_contacts_are_the_c_engines(first: str, second: str) -> None:
     ]
     assert len(others) < 0.02 * len(wanted)
     assert np.sum(counts[1] > 1) > 60
-    compared = 0
+    compared, four = 0, []
     for f, w in zip(found, wanted, strict=True):
         if len(f) != len(w) or not len(w):
             continue
         gap = np.abs(f[:, None, [3, 5, 6, 7]] - w[None, :, [3, 5, 6, 7]]).max(axis=-1)
-        compared += max(gap.min(axis=0).max(), gap.min(axis=1).max()) < 1e-3
+        worst = max(gap.min(axis=0).max(), gap.min(axis=1).max())
+        compared += worst < 1e-3
         if len(w) == 4:
-            # four that stand for more need not be the same
-            areas = [_area(x[:, 5:8], w[0, 8:11]) for x in (f, w)]
-            assert areas[0] > 0.99 * areas[1]
             np.testing.assert_allclose(f[0, 8:11], w[0, 8:11], atol=1e-3)
+            four.append(worst < (1e-3 if "cylinder" in (first, second) else 1e-6))
+    # the same four of more corners; of a cap's, which are a regular polygon, rounding errors choose
+    assert np.mean(four or [1]) > (0.85 if "cylinder" in (first, second) else 0.999)
     assert compared > 0.35 * len(wanted)
 
 
@@ -189,7 +180,7 @@ def test_caps_beside_each_other_do_not_meet(second: str) -> None:
 
 
 def test_curved_meshes_are_the_c_engines() -> None:
-    """Of many faces within some degrees those meet that face each other most, and the largest four corners stay."""
+    """Of many faces within some degrees those meet that face each other most, and the same four corners stay."""
     rng = np.random.default_rng(5)
     hulls = [rng.normal(size=(60, 3)) for _ in range(2)]
     hulls = [v / np.linalg.norm(v, axis=1, keepdims=True) * (0.2, 0.15, 0.02) for v in hulls]
@@ -223,8 +214,7 @@ def test_curved_meshes_are_the_c_engines() -> None:
     ]
     assert sum(len(w) > 2 for w in wanted) > 60
     assert np.mean(same) > 0.99
-    # the rest: the C engine's search for the largest four of more corners ends at smaller ones
-    assert np.mean(exact) > 0.93
+    assert np.mean(exact) > 0.99
 
 
 def test_tilted_faces_are_the_c_engines() -> None:
@@ -240,8 +230,7 @@ def test_tilted_faces_are_the_c_engines() -> None:
             gap = np.abs(f[:, None, [3, *range(5, 11)]] - w[None, :, [3, *range(5, 11)]]).max(axis=-1)
             same.append(max(gap.min(axis=0).max(), gap.min(axis=1).max()) < 1e-7)
     assert len(same) > 180
-    # the rest: four of more than four corners, chosen otherwise
-    assert np.mean(same) > 0.85
+    assert np.mean(same) > 0.99
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)

@@ -130,7 +130,8 @@ def _touching(
     flats = [portions[k] for k in flat]
     met = meeting((_types(flats, 0), _types(flats, 1)), (one, other), single.normal, codes)
     met, most = met._replace(second=met.second.moved(other.pos - one.pos)), max(p.points for p in flats)
-    patch = contact_patch(met, single.normal, radius, reach, most)
+    assert single.valid is not None
+    patch = contact_patch(met, single.normal, radius, reach, single.valid, most)
     patch, start = _instead(single, patch, one.pos), 0
     for k, portion in zip(flat, flats, strict=True):
         own = _rows(patch, start, start + portion.size)

@@ -99,12 +99,12 @@ def _area_vectors(vert: Array, polygon: np.ndarray) -> Array:
     What fills up a triangle or a quadrilateral, its first corner, adds nothing.
     """
     first, second, third, fourth = (take(vert, polygon[:, k]) for k in range(4))
-    vectors = cross(third - first, fourth - second)
+    vectors = cross(third - first, second - fourth)
     many = np.flatnonzero(np.any(polygon[:, 4:] != polygon[:, :1], axis=1))
     if not len(many):
         return vectors
     sides = [take(vert, polygon[many, k]) - take(vert, polygon[many, 0]) for k in range(1, polygon.shape[1])]
-    whole = sum((cross(a, b) for a, b in itertools.pairwise(sides)), start=jnp.zeros_like(sides[0]))
+    whole = sum((cross(b, a) for a, b in itertools.pairwise(sides)), start=jnp.zeros_like(sides[0]))
     return vectors.at[many].set(whole)
 
 

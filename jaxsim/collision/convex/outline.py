@@ -27,6 +27,11 @@ _CAP = 16
 _UPRIGHT = 1e-3
 """Sine of the angle to a cylinder's axis below which a direction chooses no edge of the mantle: the cap faces it."""
 
+_BOX_TURNS = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]])
+"""Corners of a face of a box, clockwise: along the axis after that of its normal, and along the next as that turns."""
+_BOX_BEGINS = np.array([0, 2, 3, 0, 0, 1])
+"""Where in them the C engine begins, of the faces x, y, z, -x, -y, -z."""
+
 _CAPPED = 0.9
 """Cosine of the angle between a direction and a cylinder's axis below which the caps do not turn to the direction.
 
@@ -39,8 +44,8 @@ class Outline(NamedTuple):
 
     Attributes:
       edge: both ends, from the geom's centre, m, components (npair, 2, W).
-      face: corners of the face, counter-clockwise around the normal, (npair, n, W); they may repeat. Of a geom without
-        faces the edge.
+      face: corners of the face, clockwise around the normal from where the C engine begins, (npair, n, W); those at
+        the end may repeat. Of a geom without faces the edge.
       normal: outward unit normal of the face, components (npair, W); 0: there are none, or none that turns there.
     """
 
@@ -124,7 +129,9 @@ def _of_box(shape: Shape, local: Vec) -> Outline:
         return axes.to_world(Vec(size.x * sign, size.y * u, size.z * v))
 
     ends = [corner(jnp.where(along_u, s, u_sign), jnp.where(along_u, v_sign, s)) for s in (1.0, -1.0)]
-    corners = [corner(u, v * sign) for u, v in ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))]
+    begin = jnp.asarray(_BOX_BEGINS)[number + 3 * (sign < 0)]
+    turns = [jnp.asarray(_BOX_TURNS, size.x.dtype)[(begin + k) % 4] for k in range(4)]
+    corners = [corner(uv[..., 0], uv[..., 1] * sign) for uv in turns]
     return Outline(_joined(ends), _joined(corners), axes.x * sign)
 
 
@@ -144,7 +151,7 @@ def _of_cylinder(shape: Shape, local: Vec) -> Outline:
     rim = unit(across, fallback_unit(across), _UPRIGHT)[0] * radius
     sign = jnp.where(local.z >= 0, 1.0, -1.0).astype(local.z.dtype)
     ends = [shape.axes.to_world(Vec(rim.x, rim.y, half * s)) for s in (1.0, -1.0)]
-    angle = 2 * np.pi / _CAP * np.arange(_CAP)[:, None]
+    angle = -2 * np.pi / _CAP * np.arange(_CAP)[:, None]
     cosine, sine = (jnp.asarray(x, half.dtype) for x in (np.cos(angle), np.sin(angle)))
     axes = shape.axes.lifted()
     around = axes.x * (radius[:, None] * cosine) + axes.y * (radius[:, None] * sign[:, None] * sine)

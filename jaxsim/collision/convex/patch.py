@@ -1,25 +1,24 @@
 """Where two geoms lie on each other: up to four points of the common part of two faces, or of a face and an edge.
 
 Both polygons are seen along the normal of a face, and run through in one sense. A corner of their common part is where
-an edge of one enters the other, or begins inside it; of more than four corners those stay that span the largest area.
-Depths are measured along the face's normal, each at its own point, so that a geom that is slightly tilted is pushed
-back. The rules are the C engine's. Clipping an edge by half planes: M. Cyrus
-and J. Beck, "Generalized two- and three-dimensional clipping" (1978).
+an edge of one enters the other, or begins inside it; of an edge both ends stay, and of a face the four corners that
+`clip` chooses. Depths are measured along the face's normal, each at its own point, so that a geom that is slightly
+tilted is pushed back. The rules are the C engine's. Clipping an edge by half planes: M. Cyrus and J. Beck, "Generalized
+two- and three-dimensional clipping" (1978).
 """
 
 from __future__ import annotations
 
-import itertools
 from typing import NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array, lax
 
+from jaxsim.collision.convex.clip import Ring, common_part, largest_four, on_or_below
 from jaxsim.collision.convex.meeting import Meeting
 from jaxsim.collision.convex.outline import Outline
 from jaxsim.collision.convex.settle import settled
-from jaxsim.collision.largest import entries_at, entry_at, first_largest
+from jaxsim.collision.largest import entries_at, first_largest
 from jaxsim.collision.points import Points
 from jaxsim.collision.vec import Vec, unit
 from jaxsim.math.stage import stage
@@ -28,24 +27,10 @@ __all__ = ["contact_patch"]
 
 _ROUNDING = 64
 """Rounding errors of a polygon's size up to which a point counts as inside."""
-_LEAN = 0.01
-"""Part of an area that is given up so that rounding errors do not choose between corners."""
-_SLIM = 0.01
-"""Part of the square of a diagonal below which a quadrilateral's area does not count."""
-_SMALL = 1e-5
-"""A corner that adds less than this part of the square of the longest diagonal is not counted."""
-
-
-_ROUNDS = 2
-"""How often four corners are exchanged for better ones: nearly always enough for the largest area."""
-_STAY = 1e-6
-"""Part of an area, or of the square of a diagonal, that is not worth an exchange."""
-_DIAGONALS = np.array(list(itertools.combinations(range(4), 2)))
-"""The pairs of four corners."""
 
 
 class _Corners(NamedTuple):
-    """Candidates of each pair; components (npair, k, W).
+    """Points of each pair; components (npair, k, W).
 
     Attributes:
       point: on geom 1, m.
@@ -58,7 +43,18 @@ class _Corners(NamedTuple):
     valid: Array
 
 
-def contact_patch(meeting: Meeting, direction: Vec, radius: Array, reach: Array, points: int) -> Points:
+class _Faces(NamedTuple):
+    """Polygons that lie on each other, clockwise around their outward unit normals; see `_polygon`."""
+
+    polygon1: Vec
+    polygon2: Vec
+    up1: Vec
+    up2: Vec
+
+
+def contact_patch(
+    meeting: Meeting, direction: Vec, radius: Array, reach: Array, asked: Array, points: int
+) -> Points:
     """Contact points of faces and edges that lie on each other.
 
     Args:
@@ -66,50 +62,44 @@ def contact_patch(meeting: Meeting, direction: Vec, radius: Array, reach: Array,
       direction: from geom 1 to geom 2, unit vectors, components (npair, W).
       radius: of the balls around geoms 1 (capsules), m, (npair, 1 or W).
       reach: distance at which contacts are detected, m, (npair, 1 or W).
+      asked: which pairs touch at all, (npair, W); no faces of others are looked at.
       points: how many are kept, 2 or 4; of an edge there are two.
     """
     first, second, flat1, flat2 = meeting
-    corners, normal, toward = _clipped(first, second, direction, flat1, flat2, reach + radius)
-    point, up = corners.point.stop(), normal.stop()
-    numbers = settled(_first(point, corners.valid, up, toward))[:, None]
-    used = jnp.any(corners.valid, axis=1, keepdims=True)
-    for _ in range(points - 1):
-        number, more = settled(_next(point, corners.valid, up, numbers))
-        numbers = jnp.concatenate([numbers, number[:, None]], axis=1)
-        used = jnp.concatenate([used, used[:, -1:] & more[:, None]], axis=1)
+    faces = _faces(first, second, direction, flat1, flat2)
+    corners = _clipped(faces, flat1, flat2, reach + radius)
+    numbers = settled(_ends(*lax.stop_gradient((faces, corners, flat1))))
+    chosen = _Corners(*_entries(corners, numbers))
+    chosen = chosen._replace(valid=chosen.valid & _differ(numbers))
     if points == 4:
-
-        def exchange(_: int, numbers: Array) -> Array:
-            return jnp.where(used[:, 3:], settled(_wider(point, corners.valid, up, numbers)), numbers)
-
-        numbers = lax.fori_loop(0, _ROUNDS, exchange, numbers)
-    return _contacts(corners, normal, radius, numbers, used)
+        chosen = _whole(chosen, _four(faces, corners, reach + radius, asked & flat1 & flat2), flat1 & flat2)
+    return _contacts(chosen, -faces.up2, radius)
 
 
 def _polygon(side: Outline, flat: Array) -> Vec:
     """The face where it is `flat`, else the edge as a polygon without area."""
     sides = side.face.x.shape[1]
-    edge = Vec(*(jnp.concatenate([c[:, :1]] * (sides - 1) + [c[:, 1:]], axis=1) for c in side.edge))
+    edge = Vec(*(jnp.concatenate([c[:, :1]] + [c[:, 1:]] * (sides - 1), axis=1) for c in side.edge))
     return side.face.where(flat[:, None], edge)
 
 
 @stage
-def _clipped(
-    first: Outline, second: Outline, direction: Vec, flat1: Array, flat2: Array, highest: Array
-) -> tuple[_Corners, Vec, Vec]:
-    """Corners of the common part, and the contact's normal: that of a face of geom 2, or else of geom 1.
-
-    The last is a direction across the normal that turns with geom 1, (npair, 1, W), without derivative.
-    """
-    # a normal that is not used is that of the face of the other
+def _faces(first: Outline, second: Outline, direction: Vec, flat1: Array, flat2: Array) -> _Faces:
+    """Polygons; a normal that is not used is that of the face of the other."""
     up1 = first.normal.where(flat1, -second.normal.where(flat2, -direction))
     up2 = second.normal.where(flat2, -up1)
-    normal, along = -up2, up1.lifted()
-    polygon1, polygon2 = _polygon(first, flat1), _polygon(second, flat2)
+    return _Faces(_polygon(first, flat1), _polygon(second, flat2), up1, up2)
+
+
+@stage
+def _clipped(faces: _Faces, flat1: Array, flat2: Array, highest: Array) -> _Corners:
+    """Where the sides of polygons 1, then of polygons 2, enter the other."""
+    polygon1, polygon2, up1, up2 = faces
+    along, facing = up1.lifted(), up2.lifted()
 
     # both in one sense of rotation: then every corner of the common part is where an edge enters the other polygon
-    start1, run1 = polygon1, _runs(polygon1)
-    start2, run2 = polygon2 + _runs(polygon2), -_runs(polygon2)
+    start1, run1 = polygon1 + _runs(polygon1), -_runs(polygon1)
+    start2, run2 = polygon2, _runs(polygon2)
     size = jnp.sqrt(jnp.sum(run1.dot(run1), axis=1) + jnp.sum(run2.dot(run2), axis=1))
     enter1, inside1 = _entry(start1, run1, start2, run2.cross(along), size)
     enter2, inside2 = _entry(start2, run2, start1, run1.cross(along), size)
@@ -117,8 +107,8 @@ def _clipped(
     # on geom 1, corners of polygon 2 straight above; how far from geom 2 is measured along its own normal
     on1, on2 = start1 + run1 * enter1, start2 + run2 * enter2
     rise = (on2 - _start(polygon1)).dot(along)
-    height1 = (on1 - _start(polygon2)).dot(up2.lifted())
-    height2 = -rise * along.dot(up2.lifted())
+    height1 = (on1 - _start(polygon2)).dot(facing)
+    height2 = -rise * along.dot(facing)
 
     def joined(a: Array, b: Array) -> Array:
         width = jnp.broadcast_shapes(a.shape[-1:], b.shape[-1:])
@@ -127,9 +117,7 @@ def _clipped(
     valid = joined(inside1 & flat2[:, None], inside2 & flat1[:, None])
     height = joined(height1, height2)
     point = Vec(*map(joined, on1, on2 - along * rise))
-    corner = _start(polygon1) - Vec(*(jnp.mean(c, axis=1, keepdims=True) for c in polygon1))
-    toward = corner + _start(run1) * 0.1
-    return _Corners(point, height, valid & (height <= highest[:, None])), normal, toward.stop()
+    return _Corners(point, height, valid & (height <= highest[:, None]))
 
 
 def _entry(start: Vec, run: Vec, corners: Vec, outward: Vec, size: Array) -> tuple[Array, Array]:
@@ -158,7 +146,7 @@ def _entry(start: Vec, run: Vec, corners: Vec, outward: Vec, size: Array) -> tup
     leave = jnp.min(jnp.where(flat | (slope < 0), jnp.inf, share), axis=2)
     enter = jnp.maximum(enter, 0.0)
     inside = enter <= jnp.minimum(leave, 1.0) + _ROUNDING * eps
-    return jnp.where(inside, enter, 0.0), inside
+    return jnp.minimum(enter, 1.0), inside
 
 
 def _products(a: Vec, b: Vec) -> Array:
@@ -167,90 +155,88 @@ def _products(a: Vec, b: Vec) -> Array:
 
 
 @stage
-def _first(point: Vec, valid: Array, normal: Vec, toward: Vec) -> Array:
-    """The candidate whose diagonal splits the largest quadrilateral; of nearly equal ones that in a direction."""
-    apart = _between(point, point)
-    square = jnp.where(valid[:, None], apart.dot(apart), -jnp.inf)
-    farthest = jnp.argmax(square, axis=2)
-    diagonal = _at(point, farthest) - point
-    aside = Vec(*(c[:, :, None] for c in diagonal)).cross(apart).dot(Vec(*(c[:, None, None] for c in normal)))
-    aside = jnp.where(valid[:, None], aside, 0.0)
-    area = jnp.max(aside, axis=2) - jnp.min(aside, axis=2)
-    # what lies on a line has no area but that of roundings: there the longest decides
-    area = jnp.maximum(area, _SLIM * jnp.max(square, axis=2))
-    lean = point.dot(toward) / toward.dot(toward)
-    return first_largest(jnp.where(valid, area * (1 + _LEAN * lean), -jnp.inf))
-
-
-def _between(a: Vec, b: Vec) -> Vec:
-    """From each of a (npair, m, W) to each of b (npair, k, W): components (npair, m, k, W)."""
-    return Vec(*(y[:, None] - x[:, :, None] for x, y in zip(a, b, strict=True)))
+def _ends(faces: _Faces, corners: _Corners, flat1: Array) -> Array:
+    """The numbers of both ends of an edge that lies on a face, (npair, 2, W)."""
+    run1, run2 = (Vec(*(c[:, 1] - c[:, 0] for c in polygon)) for polygon in (faces.polygon1, faces.polygon2))
+    along = corners.point.dot(run2.where(flat1, run1).lifted())
+    ends = [first_largest(jnp.where(corners.valid, sign * along, -jnp.inf)) for sign in (-1, 1)]
+    return jnp.stack(ends, axis=1)
 
 
 @stage
-def _next(point: Vec, valid: Array, normal: Vec, numbers: Array) -> tuple[Array, Array]:
-    """The candidate that adds most to the length, then to the area, of what is there; and whether it adds any."""
-    there = _at(point, numbers)
-    held = [Vec(*(c[:, k] for c in there)) for k in range(numbers.shape[1])]
-    if len(held) == 1:
-        away = point - held[0].lifted()
-        gain = away.dot(away)
-        least = _ROUNDING * jnp.finfo(gain.dtype).eps * held[0].dot(held[0])
-    else:
-        axis = normal.lifted()
-        turn = jnp.ones_like(held[0].x)
-        if len(held) == 3:
-            turn = (held[1] - held[0]).cross(held[2] - held[0]).dot(normal)
-            turn = jnp.where(turn >= 0, 1.0, -1.0).astype(turn.dtype)
-        areas = []
-        for one, other in zip(held, [*held[1:], held[0]], strict=True):
-            area = (other - one).lifted().cross(point - one.lifted()).dot(axis)
-            areas.append(jnp.abs(area) if len(held) == 2 else -area * turn[:, None])
-        gain = areas[0]
-        for area in areas[1:]:
-            gain = jnp.maximum(gain, area)
-        long = held[1] - held[0]
-        least = _SMALL * long.dot(long)
-    number = first_largest(jnp.where(valid, gain, -jnp.inf))
-    return number, entry_at(jnp.where(valid, gain, -jnp.inf), number) > least
+def _differ(numbers: Array) -> Array:
+    """All but the second of two equal numbers (npair, 2, W)."""
+    return jnp.concatenate([jnp.ones_like(numbers[:, :1], bool), numbers[:, 1:] != numbers[:, :1]], axis=1)
 
 
-@stage
-def _wider(point: Vec, valid: Array, normal: Vec, numbers: Array) -> Array:
-    """The largest quadrilateral that has two of the four candidates for a diagonal, and the others beside it.
+def _four(faces: _Faces, corners: _Corners, highest: Array, asked: Array) -> _Corners:
+    """Of faces on each other up to four corners, as the C engine sees them, with the derivatives of ours.
 
-    Four candidates are given by number, (npair, 4, W), and returned so.
+    Polygons of meshes need not be quite flat: heights inside of one are those of what cuts leave of its sides.
     """
-    held = _at(point, numbers)
-    begin, end = (Vec(*(c[:, ends] for c in held)) for ends in _DIAGONALS.T)
-    diagonal = end - begin
-    across = normal.lifted().cross(diagonal)
-    # of every candidate over every diagonal, (npair, 6, k, W)
-    height = _between(begin, point).dot(Vec(*(c[:, :, None] for c in across)))
-    # of equal ones those that are there, whatever the roundings
-    mine = jnp.any(numbers[:, :, None] == jnp.arange(valid.shape[1])[:, None], axis=1)
-    bonus = jnp.where(mine[:, None], _STAY * diagonal.dot(diagonal)[:, :, None], 0.0)
-    sides = jnp.stack([height, -height], axis=1)
-    beside = jnp.where(valid[:, None, None], sides + bonus[:, None], -jnp.inf)
-    number = first_largest(beside.reshape(-1, *beside.shape[3:])).reshape(*sides.shape[:3], -1)
-    area = jnp.sum(jnp.take_along_axis(sides, number[:, :, :, None], axis=3)[:, :, :, 0], axis=1)
-    ends = [numbers[:, ends] for ends in _DIAGONALS.T]
-    found = jnp.stack([*ends, number[:, 0], number[:, 1]], axis=2)  # (npair, diagonal, 4, W)
-    best = jnp.zeros_like(area[:, 0])
-    for k in range(len(_DIAGONALS)):
-        better = area[:, k] > best * (1 + _STAY)
-        best = jnp.where(better, area[:, k], best)
-        numbers = jnp.where(better[:, None], found[:, k], numbers)
-    return numbers
+    held = lax.stop_gradient(faces)
+    ring = common_part(held.polygon1, held.polygon2, held.up1, lax.stop_gradient(asked))
+    ring = settled(on_or_below(ring, _seen(held, ring.point)[1] <= highest[:, None]))
+    places = largest_four(ring)
+    return _as_seen(corners, held, *settled(_picked(ring, places)))
 
 
 @stage
-def _contacts(corners: _Corners, normal: Vec, radius: Array, numbers: Array, used: Array) -> Points:
-    """The candidates of the given numbers, (npair, points, W), half way between the geoms."""
-    dist = entries_at(corners.height, numbers) - radius[:, None]
-    pos = _at(corners.point, numbers) + normal.lifted() * (0.5 * dist + radius[:, None])
+def _picked(ring: Ring, places: Array) -> tuple[Vec, Array, Array]:
+    """Points, lines, and whether they are there, of places in a ring."""
+    there = (places < ring.size[:, None]) & (ring.size[:, None] > 0)
+    return _at(ring.point, places), entries_at(ring.line, places), there
+
+
+@stage
+def _as_seen(corners: _Corners, faces: _Faces, point: Vec, line: Array, there: Array) -> _Corners:
+    """The corners where some lines begin: where they are as `_seen`, with the derivatives of `corners`."""
+    seen, height = _seen(faces, point)
+    ours = _Corners(*_entries(corners, line))
+
+    def moved(x: Array, to: Array) -> Array:
+        return x + lax.stop_gradient(to - x)
+
+    return _Corners(Vec(*map(moved, ours.point, seen)), moved(ours.height, height), there)
+
+
+def _seen(faces: _Faces, point: Vec) -> tuple[Vec, Array]:
+    """Of points of polygons 2 those of polygons 1 straight below, and how far these are from geoms 2."""
+    along = faces.up1.lifted()
+    rise = (point - _start(faces.polygon1)).dot(along)
+    return point - along * rise, -rise * along.dot(faces.up2.lifted())
+
+
+@stage
+def _whole(ends: _Corners, four: _Corners, both: Array) -> _Corners:
+    """Four points where faces lie on each other, else those of an edge, (npair, 4, W)."""
+    both = both[:, None]
+
+    def chosen(two: Array, many: Array) -> Array:
+        return jnp.where(both, many, jnp.pad(two, ((0, 0), (0, 2), (0, 0))))
+
+    return _Corners(
+        Vec(*map(chosen, ends.point, four.point)),
+        chosen(ends.height, four.height),
+        chosen(ends.valid, four.valid),
+    )
+
+
+@stage
+def _contacts(corners: _Corners, normal: Vec, radius: Array) -> Points:
+    """The corners as points half way between the geoms."""
+    dist = corners.height - radius[:, None]
+    pos = corners.point + normal.lifted() * (0.5 * dist + radius[:, None])
     normal = Vec(*(jnp.broadcast_to(c[:, None], dist.shape) for c in normal))
-    return Points(dist, pos, normal, valid=used)
+    return Points(dist, pos, normal, valid=corners.valid)
+
+
+def _entries(corners: _Corners, numbers: Array) -> tuple[Vec, Array, Array]:
+    return (
+        _at(corners.point, numbers),
+        entries_at(corners.height, numbers),
+        entries_at(corners.valid, numbers),
+    )
 
 
 def _runs(corners: Vec) -> Vec:
