@@ -13,7 +13,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import jaxsim
-from jaxsim.collision.convex import patch
+from jaxsim.collision.convex import clip, patch
 from jaxsim.collision.vec import Vec
 from jaxsim.interop.mujoco import put_model
 from tests.collision import oracle
@@ -93,14 +93,18 @@ def _flat_poses(
 def test_roundings_do_not_swap_the_ends_of_an_edge() -> None:
     """A slot whose point jumps from end to end has no derivative."""
     rng = np.random.default_rng(0)
-    middle, half, *up = rng.normal(size=(4, 3, 1, 1))
-    edge = middle + half * np.array([[-1.0], [1.0], [1.0]])
+    middle, half = rng.normal(size=(2, 3, 1, 1))
+    edge = middle + half * np.array([[-1.0], [1.0]])
     found = middle + half * np.array([[-1.0], [0.2], [1.0]]) + 1e-15 * rng.normal(size=(3, 3, 100))
-    edge, point, *up = (Vec(*jnp.asarray(x)[:, None]) for x in (edge, found, *up))
+    edge, point = (Vec(*jnp.asarray(x)[:, None]) for x in (edge, found))
     corners = patch._Corners(point, jnp.zeros((1, 3, 100)), jnp.ones((1, 3, 100), bool))
-    faces = patch._Faces(edge, edge, *(Vec(*(c[:, 0] for c in u)) for u in up))
-    numbers = np.asarray(patch._ends(faces, corners, jnp.ones((1, 1), bool)))
-    assert (numbers == [[[0], [2]]]).all()
+    ring = clip.Ring(point, jnp.zeros((1, 3, 100), int), jnp.full((1, 100), 3))
+    above = Vec(*jnp.asarray(np.cross(half[:, 0, 0], [1.0, 0, 0]))[:, None, None])
+    above = above * (1 / jnp.sqrt(above.dot(above)))
+    faces = patch._Faces(edge, edge, above, -above)
+    numbers, there = patch._ends(corners, faces, jnp.ones((1, 100), bool), ring)
+    assert (np.asarray(numbers) == [[[0], [2]]]).all()
+    assert there.all()
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
@@ -268,8 +272,9 @@ def test_derivatives(first: str, second: str) -> None:
         same = (
             used & (np.abs(ends[0] - value).max(axis=1) < 1e-3) & (np.abs(ends[1] - value).max(axis=1) < 1e-3)
         )
+        # the C engine's order of two points changes where an end of an edge comes to the side of a face
         tilted = same & (np.arange(160) % 4 == 3)
-        assert np.sum(tilted) > 40
+        assert np.sum(tilted) > 30
         error = np.abs(pushed - slope).max(axis=1)
         assert np.quantile(error[tilted], 0.9) < 1e-6
 

@@ -19,7 +19,7 @@ from jaxsim.collision.largest import entries_at, entry_at
 from jaxsim.collision.vec import Vec, unit
 from jaxsim.math.stage import stage
 
-__all__ = ["Ring", "common_part", "largest_four", "on_or_below"]
+__all__ = ["Ring", "common_part", "largest_four", "on_or_below", "runs"]
 
 _INSIDE = -1e-15
 """Height over a side, m, above which a corner is inside."""
@@ -46,7 +46,7 @@ def common_part(first: Vec, second: Vec, normal: Vec, asked: Array) -> Ring:
 
     Args:
       first: polygons 1, clockwise around their normals, components (npair, m, W); corners at the end may repeat.
-      second: polygons 2, clockwise around theirs, which point the other way, (npair, n, W).
+      second: polygons 2, clockwise around theirs, which point the other way, or edges, (npair, n, W).
       normal: unit normals of polygons 1, components (npair, W).
       asked: of which pairs and worlds, (npair, W); of others the ring is empty.
     """
@@ -71,10 +71,10 @@ class _Sides(NamedTuple):
 @stage
 def _beginning(first: Vec, second: Vec, normal: Vec, asked: Array) -> tuple[_Sides, Ring]:
     """The sides of polygons 1; and polygons 2, with room for all corners that cuts add."""
-    across = _runs(first).cross(normal.lifted())
+    across = runs(first).cross(normal.lifted())
     inward, length = unit(across, across * 0.0, 0.0)
     m, n = first.x.shape[1], second.x.shape[1]
-    run = _runs(second)
+    run = runs(second)
     widest = jnp.broadcast_shapes(*(x.shape[-1:] for x in (*across, *run, asked)))
 
     def wide(x: Array) -> Array:
@@ -150,9 +150,10 @@ def on_or_below(ring: Ring, low: Array) -> Ring:
     low = low & (place < ring.size[:, None])
     kept = jnp.sum(low, axis=1, dtype=jnp.int32)
     leading = jnp.sum(jnp.cumprod(low.astype(jnp.int32), axis=1), axis=1, keepdims=True)
-    first = jnp.min(jnp.where(low, place, line_end := ring.line.shape[1]), axis=1, keepdims=True)
+    room = ring.line.shape[1]
+    first = jnp.min(jnp.where(low, place, room), axis=1, keepdims=True)
     after = jnp.where(place < leading, place, place + (ring.size - kept)[:, None])
-    source = jnp.where(leading > 0, after, place + first) % line_end
+    source = jnp.where(leading > 0, after, place + first) % room
     return Ring(Vec(*(entries_at(c, source) for c in ring.point)), entries_at(ring.line, source), kept)
 
 
@@ -236,6 +237,6 @@ def _area(ring: Ring, places: Array) -> Array:
     return 0.5 * jnp.sqrt(vector.dot(vector))
 
 
-def _runs(corners: Vec) -> Vec:
-    """From each corner to the next."""
+def runs(corners: Vec) -> Vec:
+    """From each corner to the next, and from the last to the first; components (npair, k, W)."""
     return Vec(*(jnp.roll(c, -1, axis=1) for c in corners)) - corners

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.convex.clip import Ring, common_part, largest_four, on_or_below
+from jaxsim.collision.convex.clip import Ring, common_part, largest_four, on_or_below, runs
 from jaxsim.collision.convex.meeting import Meeting
 from jaxsim.collision.convex.outline import Outline
 from jaxsim.collision.convex.settle import settled
@@ -68,11 +68,13 @@ def contact_patch(
     first, second, flat1, flat2 = meeting
     faces = _faces(first, second, direction, flat1, flat2)
     corners = _clipped(faces, flat1, flat2, reach + radius)
-    numbers = settled(_ends(*lax.stop_gradient((faces, corners, flat1))))
-    chosen = _Corners(*_entries(corners, numbers))
-    chosen = chosen._replace(valid=chosen.valid & _differ(numbers))
+    held = lax.stop_gradient(faces)
+    ring = _ring(held, flat1, flat2, reach + radius, asked)
+    numbers, there = settled(_ends(lax.stop_gradient(corners), held, flat1, ring))
+    chosen = _Corners(*_entries(corners, numbers))._replace(valid=there)
     if points == 4:
-        chosen = _whole(chosen, _four(faces, corners, reach + radius, asked & flat1 & flat2), flat1 & flat2)
+        four = settled(_picked(ring, largest_four(ring)))
+        chosen = _whole(chosen, _as_seen(corners, held, *four), flat1 & flat2)
     return _contacts(chosen, -faces.up2, radius)
 
 
@@ -98,8 +100,8 @@ def _clipped(faces: _Faces, flat1: Array, flat2: Array, highest: Array) -> _Corn
     along, facing = up1.lifted(), up2.lifted()
 
     # both in one sense of rotation: then every corner of the common part is where an edge enters the other polygon
-    start1, run1 = polygon1 + _runs(polygon1), -_runs(polygon1)
-    start2, run2 = polygon2, _runs(polygon2)
+    start1, run1 = polygon1 + runs(polygon1), -runs(polygon1)
+    start2, run2 = polygon2, runs(polygon2)
     size = jnp.sqrt(jnp.sum(run1.dot(run1), axis=1) + jnp.sum(run2.dot(run2), axis=1))
     enter1, inside1 = _entry(start1, run1, start2, run2.cross(along), size)
     enter2, inside2 = _entry(start2, run2, start1, run1.cross(along), size)
@@ -154,31 +156,59 @@ def _products(a: Vec, b: Vec) -> Array:
     return Vec(*(c[:, :, None] for c in a)).dot(b.lifted())
 
 
-@stage
-def _ends(faces: _Faces, corners: _Corners, flat1: Array) -> Array:
-    """The numbers of both ends of an edge that lies on a face, (npair, 2, W)."""
-    run1, run2 = (Vec(*(c[:, 1] - c[:, 0] for c in polygon)) for polygon in (faces.polygon1, faces.polygon2))
-    along = corners.point.dot(run2.where(flat1, run1).lifted())
-    ends = [first_largest(jnp.where(corners.valid, sign * along, -jnp.inf)) for sign in (-1, 1)]
-    return jnp.stack(ends, axis=1)
+def _ring(faces: _Faces, flat1: Array, flat2: Array, highest: Array, asked: Array) -> Ring:
+    """What is left of a face or an edge that is cut by a face, as the C engine lists it, up to a height over that face.
 
-
-@stage
-def _differ(numbers: Array) -> Array:
-    """All but the second of two equal numbers (npair, 2, W)."""
-    return jnp.concatenate([jnp.ones_like(numbers[:, :1], bool), numbers[:, 1:] != numbers[:, :1]], axis=1)
-
-
-def _four(faces: _Faces, corners: _Corners, highest: Array, asked: Array) -> _Corners:
-    """Of faces on each other up to four corners, as the C engine sees them, with the derivatives of ours.
-
-    Polygons of meshes need not be quite flat: heights inside of one are those of what cuts leave of its sides.
+    A clipped edge is a polygon that comes back: where the edge is cut are two corners. So of an edge whose other end is
+    above the face there may be one point or the same point twice.
     """
-    held = lax.stop_gradient(faces)
-    ring = common_part(held.polygon1, held.polygon2, held.up1, lax.stop_gradient(asked))
-    ring = settled(on_or_below(ring, _seen(held, ring.point)[1] <= highest[:, None]))
-    places = largest_four(ring)
-    return _as_seen(corners, held, *settled(_picked(ring, places)))
+    cutting, cut, up = settled(_cutting(faces, flat1, flat2))
+    ring = common_part(cutting, cut, up, asked & (flat1 | flat2))
+    return settled(on_or_below(ring, (ring.point - _start(cutting)).dot(up.lifted()) <= highest[:, None]))
+
+
+@stage
+def _cutting(faces: _Faces, flat1: Array, flat2: Array) -> tuple[Vec, Vec, Vec]:
+    """The face that cuts, the other's face or edge, from its deeper end, and the normal of the first."""
+    sides = max(faces.polygon1.x.shape[1], faces.polygon2.x.shape[1])
+
+    def filled(polygon: Vec) -> Vec:
+        more = ((0, 0), (0, sides - polygon.x.shape[1]), (0, 0))
+        return Vec(*(jnp.pad(c, more, mode="edge") for c in polygon))
+
+    polygon1, polygon2, mine = filled(faces.polygon1), filled(faces.polygon2), flat1[:, None]
+    cutting, cut, up = (
+        polygon1.where(mine, polygon2),
+        polygon2.where(mine, polygon1),
+        faces.up1.where(flat1, faces.up2),
+    )
+    # an edge is its first corner, and then the other
+    height = cut.dot(up.lifted())
+    turn = (height[:, 1:2] < height[:, :1]) & ~(flat1 & flat2)[:, None]
+    turned = Vec(*(jnp.concatenate([c[:, 1:2], *[c[:, :1]] * (sides - 1)], axis=1) for c in cut))
+    return cutting, turned.where(turn, cut), up
+
+
+@stage
+def _ends(corners: _Corners, faces: _Faces, flat1: Array, ring: Ring) -> tuple[Array, Array]:
+    """The numbers of the corners at both ends of what is left of an edge, and whether they are there, (npair, 2, W)."""
+    run1, run2 = (Vec(*(c[:, 1] - c[:, 0] for c in polygon)) for polygon in (faces.polygon1, faces.polygon2))
+    run, up = run2.where(flat1, run1), faces.up1.where(flat1, faces.up2)
+    # seen from above the face, where points of the edge and those below them are at one place
+    run = (run - up * run.dot(up)).lifted()
+    along = corners.point.dot(run)
+    ends = [first_largest(jnp.where(corners.valid, sign * along, -jnp.inf)) for sign in (-1, 1)]
+    low, high = (entries_at(along, end[:, None]) for end in ends)
+    place = jnp.arange(ring.line.shape[1], dtype=jnp.int32)[:, None]
+    left = ring.point.dot(run)
+    inside = place < ring.size[:, None]
+    far = [first_largest(jnp.where(inside, sign * left, -jnp.inf)) for sign in (-1, 1)]
+    places = [jnp.minimum(*far), jnp.maximum(*far)]
+    places = jnp.stack([jnp.where(ring.size > 2, p, k) for k, p in enumerate(places)], axis=1)
+    here = entries_at(left, places)
+    numbers = jnp.where(jnp.abs(here - low) <= jnp.abs(here - high), *(end[:, None] for end in ends))
+    there = (place[:2] < ring.size[:, None]) & entries_at(corners.valid, numbers)
+    return numbers, there
 
 
 @stage
@@ -190,8 +220,14 @@ def _picked(ring: Ring, places: Array) -> tuple[Vec, Array, Array]:
 
 @stage
 def _as_seen(corners: _Corners, faces: _Faces, point: Vec, line: Array, there: Array) -> _Corners:
-    """The corners where some lines begin: where they are as `_seen`, with the derivatives of `corners`."""
+    """The corners where some lines begin, as the C engine sees them, with the derivatives of `corners`.
+
+    Polygons of meshes need not be quite flat: heights inside of one are those of what cuts leave of its sides.
+    """
     seen, height = _seen(faces, point)
+    own, other = (polygon.x.shape[1] for polygon in (faces.polygon1, faces.polygon2))
+    # lines of polygons 2 follow as many as either has
+    line = jnp.where(line < max(own, other), line, line + own - max(own, other))
     ours = _Corners(*_entries(corners, line))
 
     def moved(x: Array, to: Array) -> Array:
@@ -237,11 +273,6 @@ def _entries(corners: _Corners, numbers: Array) -> tuple[Vec, Array, Array]:
         entries_at(corners.height, numbers),
         entries_at(corners.valid, numbers),
     )
-
-
-def _runs(corners: Vec) -> Vec:
-    """From each corner to the next."""
-    return Vec(*(jnp.roll(c, -1, axis=1) for c in corners)) - corners
 
 
 def _start(vectors: Vec) -> Vec:
