@@ -8,7 +8,7 @@ from jax import Array, lax
 
 from jaxsim.math.axis import mask_product
 from jaxsim.math.gather import rows_by_world
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import platform, stage
 
 __all__ = ["pick_first", "pick_least"]
 
@@ -17,6 +17,10 @@ _WORD = 32
 
 _PRODUCT_LIMIT = 256
 """Words up to which sums over those before are one matrix product: one kernel, but of quadratic cost."""
+
+
+_PAIRS_LIMIT = 256
+"""Rows up to which an accelerator compares each with each: one kernel, but of quadratic cost."""
 
 
 def pick_least(key: Array, *, slots: int) -> tuple[Array, Array, Array]:
@@ -123,22 +127,37 @@ def _nth_bit(bits: Array, n: Array) -> Array:
 
 
 def _least(key: Array, slots: int) -> Array:
-    """Bits of the `slots` rows of least key among those not above zero; of equal keys the first. In float32.
-
-    The key of the last row to stay is found bit by bit, from the highest: counting rows below a bound takes less time
-    than sorting them.
-    """
+    """Bits of the `slots` rows of least key among those not above zero; of equal keys the first. In float32."""
     key = lax.stop_gradient(key).astype(jnp.float32)
     # integers in the order of the keys that are not positive; all others come last
     order = ~lax.bitcast_convert_type(jnp.where(key < 0, key, -0.0), jnp.uint32)
     order = jnp.where(key <= 0, order, _LAST)
+    if platform() != "cpu" and key.shape[0] <= _PAIRS_LIMIT:
+        return _least_by_rank(order, slots)
+    return _least_by_bound(order, slots)
+
+
+def _least_by_rank(order: Array, slots: int) -> Array:
+    """Of integers (n, W) the rows that fewer than `slots` come before, as bits."""
+    mine, its = order[:, None], order[None]
+    earlier = np.tri(len(order), k=-1, dtype=bool)[..., None]
+    rank = jnp.sum((its < mine) | ((its == mine) & earlier), axis=1, dtype=jnp.int32)
+    return _words((rank < slots) & (order < _LAST))
+
+
+def _least_by_bound(order: Array, slots: int) -> Array:
+    """The same rows.
+
+    The integer of the last row to stay is found bit by bit, from the highest: counting rows below a bound takes less
+    time than sorting them.
+    """
 
     def narrow(i: Array, bound: Array) -> Array:
         higher = bound | (jnp.uint32(1) << (31 - i).astype(jnp.uint32))
         below = jnp.sum(order < higher, axis=0, dtype=jnp.int32)
         return jnp.where(below < slots, higher, bound)
 
-    bound = lax.fori_loop(0, 32, narrow, jnp.zeros(key.shape[1], jnp.uint32))
+    bound = lax.fori_loop(0, 32, narrow, jnp.zeros(order.shape[1], jnp.uint32))
     kept = _words(order < bound)
     tied = _words((order == bound) & (order < _LAST))
     room = slots - _total(kept)

@@ -12,6 +12,7 @@ from jaxsim.collision import collision
 from jaxsim.collision.select import pick_least
 from jaxsim.enums import GeomType
 from jaxsim.interop.mujoco import put_model
+from jaxsim.math.stage import lowering_for
 from jaxsim.results import WarningBit
 from jaxsim.structure.budgets import format_budgets, parse_budgets
 from jaxsim.structure.slots import slot_layout
@@ -30,12 +31,15 @@ def _heap(count: int, extra: str = "") -> mujoco.MjModel:
     )
 
 
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
 @pytest.mark.parametrize(("n", "slots"), [(37, 9), (20, 30), (33, 1), (33, 0), (500, 40), (9000, 30)])
-def test_pick_least_against_sorting(n: int, slots: int) -> None:
+def test_pick_least_against_sorting(n: int, slots: int, kind: str) -> None:
+    """By both ways of finding the least; which is taken depends on the platform that a program is for."""
     rng = np.random.default_rng(7)
     key = rng.integers(-12, 12, size=(n, 200)) / 4
     key = np.where(rng.random((n, 200)) < rng.random(200), key, np.inf)
-    rows, filled, overflow = pick_least(jnp.asarray(key), slots=slots)
+    with lowering_for(kind):
+        rows, filled, overflow = pick_least(jnp.asarray(key), slots=slots)
     for w in range(200):
         live = np.flatnonzero(key[:, w] <= 0)
         kept = np.sort(live[np.argsort(key[live, w], kind="stable")[:slots]])
