@@ -29,8 +29,8 @@ searches to 1e-10 m in at most 400 rounds, jaxsim as it does by default. `python
 """
 
 SEARCH = (
-    "which face or edge counts as lying on the other: of the edges at the corner of a box C takes the first that is "
-    "within 5 degrees of the face, jaxsim the flattest; cylinders have facets in C"
+    "which face or edge counts as lying on the other: of a mesh or box those at the corners where the search ends, "
+    "which need not be the same in C; cylinders have facets in C"
 )
 CAPS = "a cylinder's cap is a regular polygon: of its quadrilaterals of one area rounding chooses which stays"
 CENTRES = "C finds no contact where the origins coincide: its search has no direction to begin with"

@@ -237,6 +237,31 @@ def test_tilted_faces_are_the_c_engines() -> None:
     assert np.mean(same) > 0.99
 
 
+def test_of_a_box_the_first_level_edge_lies_on_a_face() -> None:
+    """Two edges at a corner may be within 5 degrees of a face that the box's own face is farther from."""
+    plate = " ".join(f"{x} {y} {z}" for x in (-1, 1) for y in (-1, 1) for z in (-0.1, 0.1))
+    mj_model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><asset><mesh name="plate" vertex="{plate}"/></asset><worldbody>
+        <body><freejoint/><geom type="box" size=".3 .2 .1"/></body>
+        <body><freejoint/><geom type="mesh" mesh="plate"/></body></worldbody></mujoco>"""
+    )
+    tilts = np.radians([(3.0, 4.5), (4.5, 3.0), (-3.0, 4.5), (4.7, -2.5), (3.0, 3.0), (6.0, 1.0)])
+    xpos, xmat = np.zeros((2, 3, len(tilts))), np.zeros((2, 3, 3, len(tilts)))
+    for w, (about_x, about_y) in enumerate(tilts):
+        turn = Rotation.from_rotvec([about_x, about_y, 0]).as_matrix()
+        xpos[0, 2, w] = 0.04 + np.abs(turn[2]) @ [0.3, 0.2, 0.1]
+        # the compiler turns a mesh into its principal axes
+        flat = Rotation.from_quat(mj_model.geom_quat[1], scalar_first=True).as_matrix()
+        xmat[0, ..., w], xmat[1, ..., w] = turn, flat
+    wanted = oracle.detect_at(mj_model, xpos, xmat)
+    model = oracle.native_model(mj_model)
+    found = oracle.ours(oracle.run(model, oracle.native_data(model, xpos, xmat)))
+    for f, w in zip(found, wanted, strict=True):
+        assert len(f) == len(w)
+        order = [np.lexsort(x[:, 5:7].round(6).T) for x in (f, w)]
+        np.testing.assert_allclose(f[order[0], 3:11], w[order[1], 3:11], atol=1e-7)
+
+
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 @pytest.mark.slow
 def test_derivatives(first: str, second: str) -> None:

@@ -1,14 +1,14 @@
 """Which face or edge of each geom lies on the other's.
 
 Near a contact a curved mesh has many faces. Those are asked that have all corners that touch: the two that face each
-other most lie on each other, or else the first edge, in the mesh's order, that lies on a face; as in the C engine. Of
-the other types the face or edge that turns to the contact's direction is asked.
+other most lie on each other, or else the first edge, in the mesh's order, that lies on a face; as in the C engine. A
+box has three edges at a corner. Of the other types the face or edge that turns to the contact's direction is asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -49,13 +49,13 @@ class Meeting(NamedTuple):
 
 
 class _Fan(NamedTuple):
-    """The faces and edges of geoms that may touch; of meshes those at the first of the corners that do, in order.
+    """The faces and edges of geoms that may touch; of meshes and boxes those at the first corner that does, in order.
 
     Attributes:
       polygon: rows of polygons, (npair, d, W).
       normal: their outward unit normals, world frame, components (npair, d, W).
       held: whether the polygon has all of the corners.
-      end: rows of the other ends of edges, (npair, d, W).
+      end: rows of the other ends of edges, (npair, d, W); of boxes numbers of corners.
       run: unit vectors towards them.
       edged: whether the edge may touch.
       corners: how many of the corners differ, (npair, W).
@@ -96,8 +96,8 @@ def meeting(
 
     held, others = lax.stop_gradient((shapes, (first, second)))
     fan1, fan2 = (
-        settled(_fan(shape, other, code, meshes=mesh))
-        for shape, other, code, mesh in zip(held, others, codes, (mesh1, mesh2), strict=True)
+        settled(_fan(shape, other, code, meshes=GeomType.MESH in kinds, boxes=GeomType.BOX in kinds))
+        for shape, other, code, kinds in zip(held, others, codes, types, strict=True)
     )
     row1, row2, aligned = settled(_face_on_face(fan1, fan2))
     edge1, face2, found1 = settled(_edge_on_face(fan1, fan2))
@@ -115,6 +115,10 @@ def meeting(
         second = _outlined(second, shapes[1], codes[1], polygon, jnp.where(on1, edge2, end))
     assert first is not None
     assert second is not None
+    if GeomType.BOX in types[0]:
+        first = _with_edge(first, shapes[0], codes[0], edge1, on2)
+    if GeomType.BOX in types[1]:
+        second = _with_edge(second, shapes[1], codes[1], edge2, on1)
     flat1, flat2 = settled(_flat(*lax.stop_gradient((first, second, direction)), aligned))
     return Meeting(first, second, jnp.where(ruled, on1, flat1), jnp.where(ruled, on2, flat2))
 
@@ -130,6 +134,21 @@ def _outlined(other: Outline | None, shape: Shape, code: Array, polygon: Array, 
     mesh = shape.kind == GeomType.MESH
     own = mesh_outline(shape, jnp.where(mesh, code[0], 0), polygon, end)
     return own if other is None else either(mesh, own, other)
+
+
+@stage
+def _with_edge(outline: Outline, shape: Shape, code: Array, end: Array, chosen: Array) -> Outline:
+    """With the edges of boxes, where they are `chosen`, from the first corner that touches to another."""
+    edge = jnp.stack([code[0], end], axis=1)
+    corners = shape.axes.lifted().to_world(_box_corners(shape, edge))
+    box = (chosen & (shape.kind == GeomType.BOX))[:, None]
+    return outline._replace(edge=corners.where(box, outline.edge))
+
+
+def _box_corners(shape: Shape, numbers: Array) -> Vec:
+    """Corners of boxes in their frames, components (npair, k, W): coordinate i is positive where bit i is set."""
+    half = shape.size.lifted()
+    return Vec(*(jnp.where((numbers >> i) & 1 > 0, h, -h) for i, h in enumerate(half)))
 
 
 @stage
@@ -152,8 +171,8 @@ def _flat(first: Outline, second: Outline, direction: Vec, both: Array | None = 
 
 
 @stage
-def _fan(shape: Shape, other: Outline | None, codes: Array, *, meshes: bool) -> _Fan:
-    """What may touch, of geoms of which three corners (3, npair, W) do; of other types than meshes their outline."""
+def _fan(shape: Shape, other: Outline | None, codes: Array, *, meshes: bool, boxes: bool) -> _Fan:
+    """What may touch, of geoms of which three corners (3, npair, W) do; of the types without corners their outline."""
     # of a capsule's core only the third coordinate tells corners apart
     codes = jnp.where(shape.kind == GeomType.CAPSULE, codes & 4, codes)
     second, third = codes[1] != codes[0], (codes[2] != codes[0]) & (codes[2] != codes[1])
@@ -165,6 +184,8 @@ def _fan(shape: Shape, other: Outline | None, codes: Array, *, meshes: bool) -> 
         some, none = square > 0, jnp.zeros(square.shape, jnp.int32)
         run = run * jnp.where(some, 1.0 / jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
         own = _Fan(none, normal, normal.dot(normal) > 0, none, run, some & (corners < 3)[:, None], corners)
+        if boxes:
+            own = _with_box_edges(own, shape, codes, second)
         if not meshes:
             return own
 
@@ -187,12 +208,42 @@ def _fan(shape: Shape, other: Outline | None, codes: Array, *, meshes: bool) -> 
     fan = _Fan(polygon, normal, held, end, run, only | (corners == 1)[:, None], corners)
     if own is None:
         return fan
-    mesh = mesh[:, None]
+    most = max(f.edged.shape[1] for f in (own, fan))
+    mesh, own, fan = mesh[:, None], _widened(own, most), _widened(fan, most)
     return fan._replace(
-        normal=normal.where(mesh, own.normal),
-        held=jnp.where(mesh, held, own.held & leading),
-        run=run.where(mesh, own.run),
-        edged=jnp.where(mesh, fan.edged, own.edged & leading),
+        normal=fan.normal.where(mesh, own.normal),
+        held=jnp.where(mesh, fan.held, own.held),
+        end=jnp.where(mesh, fan.end, own.end),
+        run=fan.run.where(mesh, own.run),
+        edged=jnp.where(mesh, fan.edged, own.edged),
+    )
+
+
+def _widened(fan: _Fan, most: int) -> _Fan:
+    """With room for more faces and edges, which do not count."""
+
+    def filled(x: Array) -> Array:
+        return jnp.pad(x, ((0, 0), (0, most - x.shape[1]), (0, 0)))
+
+    *each, corners = fan
+    wide: Any = [Vec(*map(filled, x)) if isinstance(x, Vec) else filled(x) for x in each]
+    return _Fan._make([*wide, corners])
+
+
+def _with_box_edges(own: _Fan, shape: Shape, codes: Array, second: Array) -> _Fan:
+    """With the three edges of boxes at a corner that touches, or the line between two such corners."""
+    box, alone, first = (shape.kind == GeomType.BOX)[:, None], (own.corners == 1)[:, None], codes[0][:, None]
+    own = _widened(own, 3)
+    places = np.arange(3, dtype=np.int32)[:, None]
+    end = jnp.where(alone, first ^ (1 << places), jnp.where(second, codes[1], codes[2])[:, None])
+    run = _box_corners(shape, end) - _box_corners(shape, first)
+    square = run.dot(run)
+    run = run * jnp.where(square > 0, 1.0 / jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+    edged = (alone | ((own.corners == 2)[:, None] & (places == 0))) & (square > 0)
+    return own._replace(
+        end=jnp.where(box, end, own.end),
+        run=shape.axes.lifted().to_world(run).where(box, own.run),
+        edged=jnp.where(box, edged, own.edged),
     )
 
 
