@@ -7,7 +7,7 @@ import numpy as np
 from jax import Array
 
 from jaxsim.collision.vec import Vec
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import platform, stage
 
 __all__ = ["along", "entries_at", "entry_at", "first_largest"]
 
@@ -31,7 +31,13 @@ def entry_at(table: Array, index: Array) -> Array:
 
 
 def first_largest(values: Array) -> Array:
-    """Where the first of the largest values (n, k, W) along the middle axis is, (n, W)."""
+    """Where the first of the largest values (n, k, W) along the middle axis is, (n, W).
+
+    For accelerators it is one reduction, which XLA fuses with what it compares; for CPUs, whose reductions it neither
+    fuses nor vectorises, a knock-out.
+    """
+    if platform() != "cpu":
+        return jnp.argmax(values, axis=1).astype(jnp.int32)
     index: Array | None = None
     while values.shape[1] > 1:
         values, index = _knock_out(values, index)

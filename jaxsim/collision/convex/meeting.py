@@ -22,7 +22,7 @@ from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
 from jaxsim.math.gather import rows_by_world
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import platform, stage
 
 __all__ = ["Meeting", "meeting"]
 
@@ -275,7 +275,13 @@ def _most(values: Array, marks: Array) -> tuple[Array, Array]:
 
     Of equal ones it is the first.
     """
-    flat = jnp.where(marks, values, -jnp.inf).reshape(values.shape[0], -1, values.shape[-1])
+    held = jnp.where(marks, values, -jnp.inf)
+    if platform() != "cpu":
+        # row by row: of all of them together XLA would keep an array
+        most, column = jnp.max(held, axis=2), jnp.argmax(held, axis=2).astype(jnp.int32)
+        row = first_largest(most)
+        return row * held.shape[2] + entry_at(column, row), jnp.any(most > -jnp.inf, axis=1)
+    flat = held.reshape(held.shape[0], -1, held.shape[-1])
     return first_largest(flat), jnp.any(flat > -jnp.inf, axis=1)
 
 
