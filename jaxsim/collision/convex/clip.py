@@ -28,7 +28,7 @@ _STEPS = 8
 
 
 class Ring(NamedTuple):
-    """Corners of a convex polygon in each pair and world, clockwise around the normal of geom 1.
+    """Corners of a convex polygon in each pair and world, counter-clockwise around the normal of polygon 1.
 
     Attributes:
       point: the corners, m, components (npair, k, W); the first `size` of them.
@@ -167,8 +167,6 @@ class _Walk(NamedTuple):
 
 
 _D, _C, _B, _DONE = range(4)
-_MOVES = np.array([[0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]], np.int32)
-"""What a step adds to the places of a, b, c, d, by phase."""
 
 
 def largest_four(ring: Ring) -> Array:
@@ -201,10 +199,8 @@ def _first_four(ring: Ring) -> _Walk:
 def _step(ring: Ring, walk: _Walk) -> _Walk:
     """Tries one step; one that fails gives the next corner its turn, or ends what begins at a."""
     count = jnp.maximum(ring.size, 1)
-    move = jnp.zeros_like(walk.places)
-    for phase in (_D, _C, _B):
-        move = jnp.where((walk.phase == phase)[:, None], _MOVES[phase][:, None], move)
-    trial = (walk.places + move) % count[:, None]
+    moves = np.arange(3, -1, -1)[:, None] == walk.phase[:, None]
+    trial = (walk.places + moves) % count[:, None]
     area = _area(ring, trial)
     running = walk.phase != _DONE
     better = running & (area > walk.area)

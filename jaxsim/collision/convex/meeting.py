@@ -17,9 +17,10 @@ from jax import Array, lax
 from jaxsim.collision.convex.hull import Tables
 from jaxsim.collision.convex.outline import Outline, either, mesh_outline, shape_outline
 from jaxsim.collision.convex.settle import settled
+from jaxsim.collision.convex.solid import box_corner
 from jaxsim.collision.largest import entry_at, first_largest
 from jaxsim.collision.points import Shape
-from jaxsim.collision.vec import Vec
+from jaxsim.collision.vec import Vec, unit
 from jaxsim.enums import GeomType
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import platform, stage
@@ -140,15 +141,9 @@ def _outlined(other: Outline | None, shape: Shape, code: Array, polygon: Array, 
 def _with_edge(outline: Outline, shape: Shape, code: Array, end: Array, chosen: Array) -> Outline:
     """With the edges of boxes, where they are `chosen`, from the first corner that touches to another."""
     edge = jnp.stack([code[0], end], axis=1)
-    corners = shape.axes.lifted().to_world(_box_corners(shape, edge))
+    corners = shape.axes.lifted().to_world(box_corner(shape.size.lifted(), edge))
     box = (chosen & (shape.kind == GeomType.BOX))[:, None]
     return outline._replace(edge=corners.where(box, outline.edge))
-
-
-def _box_corners(shape: Shape, numbers: Array) -> Vec:
-    """Corners of boxes in their frames, components (npair, k, W): coordinate i is positive where bit i is set."""
-    half = shape.size.lifted()
-    return Vec(*(jnp.where((numbers >> i) & 1 > 0, h, -h) for i, h in enumerate(half)))
 
 
 @stage
@@ -180,10 +175,9 @@ def _fan(shape: Shape, other: Outline | None, codes: Array, *, meshes: bool, box
     own: _Fan | None = None
     if other is not None:
         run, normal = Vec(*(c[:, 1:] - c[:, :1] for c in other.edge)), other.normal.lifted()
-        square = run.dot(run)
-        some, none = square > 0, jnp.zeros(square.shape, jnp.int32)
-        run = run * jnp.where(some, 1.0 / jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
-        own = _Fan(none, normal, normal.dot(normal) > 0, none, run, some & (corners < 3)[:, None], corners)
+        run, length = unit(run, run * 0.0, 0.0)
+        none, edged = jnp.zeros(length.shape, jnp.int32), (length > 0) & (corners < 3)[:, None]
+        own = _Fan(none, normal, normal.dot(normal) > 0, none, run, edged, corners)
         if boxes:
             own = _with_box_edges(own, shape, codes, second)
         if not meshes:
@@ -236,10 +230,10 @@ def _with_box_edges(own: _Fan, shape: Shape, codes: Array, second: Array) -> _Fa
     own = _widened(own, 3)
     places = np.arange(3, dtype=np.int32)[:, None]
     end = jnp.where(alone, first ^ (1 << places), jnp.where(second, codes[1], codes[2])[:, None])
-    run = _box_corners(shape, end) - _box_corners(shape, first)
-    square = run.dot(run)
-    run = run * jnp.where(square > 0, 1.0 / jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
-    edged = (alone | ((own.corners == 2)[:, None] & (places == 0))) & (square > 0)
+    half = shape.size.lifted()
+    run = box_corner(half, end) - box_corner(half, first)
+    run, length = unit(run, run * 0.0, 0.0)
+    edged = (alone | ((own.corners == 2)[:, None] & (places == 0))) & (length > 0)
     return own._replace(
         end=jnp.where(box, end, own.end),
         run=shape.axes.lifted().to_world(run).where(box, own.run),

@@ -71,7 +71,7 @@ def contact_patch(
     held = lax.stop_gradient(faces)
     ring = _ring(held, flat1, flat2, reach + radius, asked)
     numbers, there = settled(_ends(lax.stop_gradient(corners), held, flat1, ring))
-    chosen = _Corners(*_entries(corners, numbers))._replace(valid=there)
+    chosen = _entries(corners, numbers)._replace(valid=there)
     if points == 4:
         four = settled(_picked(ring, largest_four(ring)))
         chosen = _whole(chosen, _as_seen(corners, held, *four), flat1 & flat2)
@@ -214,8 +214,7 @@ def _ends(corners: _Corners, faces: _Faces, flat1: Array, ring: Ring) -> tuple[A
 @stage
 def _picked(ring: Ring, places: Array) -> tuple[Vec, Array, Array]:
     """Points, lines, and whether they are there, of places in a ring."""
-    there = (places < ring.size[:, None]) & (ring.size[:, None] > 0)
-    return _at(ring.point, places), entries_at(ring.line, places), there
+    return _at(ring.point, places), entries_at(ring.line, places), places < ring.size[:, None]
 
 
 @stage
@@ -228,7 +227,7 @@ def _as_seen(corners: _Corners, faces: _Faces, point: Vec, line: Array, there: A
     own, other = (polygon.x.shape[1] for polygon in (faces.polygon1, faces.polygon2))
     # lines of polygons 2 follow as many as either has
     line = jnp.where(line < max(own, other), line, line + own - max(own, other))
-    ours = _Corners(*_entries(corners, line))
+    ours = _entries(corners, line)
 
     def moved(x: Array, to: Array) -> Array:
         return x + lax.stop_gradient(to - x)
@@ -267,8 +266,9 @@ def _contacts(corners: _Corners, normal: Vec, radius: Array) -> Points:
     return Points(dist, pos, normal, valid=corners.valid)
 
 
-def _entries(corners: _Corners, numbers: Array) -> tuple[Vec, Array, Array]:
-    return (
+def _entries(corners: _Corners, numbers: Array) -> _Corners:
+    """Corners that were chosen by number, (npair, m, W)."""
+    return _Corners(
         _at(corners.point, numbers),
         entries_at(corners.height, numbers),
         entries_at(corners.valid, numbers),

@@ -22,7 +22,7 @@ from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
 
-__all__ = ["KINDS", "Kind", "Solid", "corner_numbers", "corner_point", "solid_of", "support"]
+__all__ = ["KINDS", "Kind", "Solid", "box_corner", "corner_numbers", "corner_point", "solid_of", "support"]
 
 _Parts = tuple[int | None, int | None, int | None]
 _NONE: _Parts = (None, None, None)
@@ -181,6 +181,11 @@ def _round_support(semi: Vec, direction: Vec) -> Vec:
     return semi.scaled(scaled) * inverse
 
 
+def box_corner(half: Vec, corner: Array) -> Vec:
+    """Corner of a box of half sizes by number: coordinate i is positive where bit i is set."""
+    return Vec(*(jnp.where((corner >> i) & 1 > 0, h, -h) for i, h in enumerate(half)))
+
+
 def corner_point(solid: Solid, corner: Array) -> Vec:
     """Corner of the box by number, bit i: coordinate i is positive; or of a hull, see `farthest_corners`."""
     if solid.hull is None:
@@ -192,7 +197,7 @@ def corner_point(solid: Solid, corner: Array) -> Vec:
         point = vertex.where(solid.meshed, vertex * 0.0)
     if solid.box is not None:
         # of a mesh it is zero
-        box = Vec(*(jnp.where((corner >> i) & 1 > 0, h, -h) for i, h in enumerate(solid.box)))
+        box = box_corner(solid.box, corner)
         point = box if point is None else point + box
     assert point is not None
     return point
