@@ -102,10 +102,9 @@ def _touching(
     search: Search,
 ) -> list[Points]:
     """The points of each portion, from the distances of the cores."""
-    core1, core2 = (
-        Core(shape.pose, solid_of(_types(portions, k), shape)) for k, shape in enumerate((shape1, shape2))
-    )
-    features = find_features(pairs, ended, lax.stop_gradient(search))
+    types, shapes = (_types(portions, 0), _types(portions, 1)), (shape1, shape2)
+    core1, core2 = (Core(s.pose, solid_of(kinds, s)) for kinds, s in zip(types, shapes, strict=True))
+    features = find_features(pairs, ended, lax.stop_gradient(search), types, shapes)
     found = shortest(pairs, core1, core2, features)
 
     middle = (found.first + found.second) * 0.5

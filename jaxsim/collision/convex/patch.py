@@ -9,6 +9,7 @@ two- and three-dimensional clipping" (1978).
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -18,6 +19,7 @@ from jaxsim.collision.convex.clip import Ring, common_part, largest_four, on_or_
 from jaxsim.collision.convex.meeting import Meeting
 from jaxsim.collision.convex.outline import Outline
 from jaxsim.collision.convex.settle import settled
+from jaxsim.collision.convex.touched import where_asked
 from jaxsim.collision.largest import entries_at, first_largest
 from jaxsim.collision.points import Points
 from jaxsim.collision.vec import Vec, unit
@@ -68,13 +70,13 @@ def contact_patch(
     first, second, flat1, flat2 = meeting
     faces = _faces(first, second, direction, flat1, flat2)
     corners = _clipped(faces, flat1, flat2, reach + radius)
-    held = lax.stop_gradient(faces)
-    ring = _ring(held, flat1, flat2, reach + radius, asked)
-    numbers, there = settled(_ends(lax.stop_gradient(corners), held, flat1, ring))
+    seen = lax.stop_gradient(faces)
+    wanted = asked & (flat1 | flat2)
+    kept = where_asked(functools.partial(_kept, points), wanted, seen, corners, flat1, flat2, reach + radius)
+    numbers, there = kept.ends
     chosen = _entries(corners, numbers)._replace(valid=there)
-    if points == 4:
-        four = settled(_picked(ring, largest_four(ring)))
-        chosen = _whole(chosen, _as_seen(corners, held, *four), flat1 & flat2)
+    if kept.four is not None:
+        chosen = _whole(chosen, _as_seen(corners, seen, *kept.four), flat1 & flat2)
     return _contacts(chosen, -faces.up2, radius)
 
 
@@ -156,6 +158,34 @@ def _products(a: Vec, b: Vec) -> Array:
     return Vec(*(c[:, :, None] for c in a)).dot(b.lifted())
 
 
+class _Kept(NamedTuple):
+    """Which corners stay.
+
+    Attributes:
+      ends: of edges, the numbers of two corners and whether they are there, (npair, 2, W).
+      four: of faces, points on polygons 2 (m), which sides begin there (see `Ring`), and whether they are there,
+        (npair, 4, W); None if not asked.
+    """
+
+    ends: tuple[Array, Array]
+    four: tuple[Vec, Array, Array] | None
+
+
+def _kept(
+    points: int,
+    asked: Array,
+    faces: _Faces,
+    corners: _Corners,
+    flat1: Array,
+    flat2: Array,
+    highest: Array,
+) -> _Kept:
+    """Cuts faces and edges as the C engine does, and chooses from what is left."""
+    ring = _ring(faces, flat1, flat2, highest, asked)
+    four = settled(_picked(ring, largest_four(ring))) if points == 4 else None
+    return _Kept(settled(_ends(corners, faces, flat1, ring)), four)
+
+
 def _ring(faces: _Faces, flat1: Array, flat2: Array, highest: Array, asked: Array) -> Ring:
     """What is left of a face or an edge that is cut by a face, as the C engine lists it, up to a height over that face.
 
@@ -163,7 +193,7 @@ def _ring(faces: _Faces, flat1: Array, flat2: Array, highest: Array, asked: Arra
     above the face there may be one point or the same point twice.
     """
     cutting, cut, up = settled(_cutting(faces, flat1, flat2))
-    ring = common_part(cutting, cut, up, asked & (flat1 | flat2))
+    ring = common_part(cutting, cut, up, asked)
     return settled(on_or_below(ring, (ring.point - _start(cutting)).dot(up.lifted()) <= highest[:, None]))
 
 

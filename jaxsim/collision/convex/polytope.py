@@ -241,7 +241,7 @@ def _round(pairs: Sequence[Pair], gap: Array, rounding: Array, most: Array, stat
 
     row = state.rounds + _FIRST_VERTICES
     place = _places(settled(_seeing(state, new.point, rounding)), state.faces, slot, expand)
-    edges, count = _horizon(_listed(state.faces, place), face)
+    edges, count = _horizon(*settled(_rim(_listed(state.faces, place))), face)
     fan, fan_normal, fan_dist = _fan(state.vertices, edges, new.point, row)
     top = _FIRST_FACES + 2 * state.rounds
 
@@ -306,16 +306,16 @@ def _places(seen: Array, faces: Array, slot: Array, expand: Array) -> Array:
 @stage
 def _listed(faces: Array, place: Array) -> Array:
     """The faces to be replaced, by place; `_NONE` beyond the last."""
-    return jnp.stack([_fold(jnp.maximum, jnp.where(place == n, faces, _NONE)) for n in range(_REMOVED)])
+    return _in_places(faces, place, _REMOVED)
 
 
 @stage
-def _horizon(removed: Array, face: Array) -> tuple[Array, Array]:
-    """The edges between faces that are replaced and those that stay.
+def _rim(removed: Array) -> tuple[Array, Array, Array]:
+    """All edges of faces that are replaced, start and end in eight bits each; those to faces that stay, counted.
 
     Returns:
-      start and end of each edge, eight bits each, (most edges, npair, W), `_NONE` beyond the last; the number of faces
-      that are replaced.
+      the edges, and the place of each in the list of those that are kept, -1: it is not, (edges, npair, W); the number
+      of faces that are replaced, 0 where they are no disk.
     """
     i, j, k = _corners(removed)
     start, stop = jnp.concatenate([i, j, k]), jnp.concatenate([j, k, i])
@@ -326,14 +326,23 @@ def _horizon(removed: Array, face: Array) -> tuple[Array, Array]:
         inner = inner | (back == there[n])
     outer = valid & ~inner
     rank = _ranks(outer, 3 * _REMOVED)
-    place = jnp.where(outer, rank, -1)
-    edges = jnp.stack([_most(jnp.where(place == n, there, _NONE)) for n in range(_EDGES)])
     count = _total(removed != _NONE)
-    # a region that is no disk has more edges than there is room for: the nearest face alone is replaced
-    broken = rank[-1] + outer[-1] > count + 2
+    # a region that is no disk has more edges than there is room for
+    whole = rank[-1] + outer[-1] <= count + 2
+    return there, jnp.where(outer, rank, -1), jnp.where(whole, count, 0)
+
+
+@stage
+def _horizon(edges: Array, place: Array, count: Array, face: Array) -> tuple[Array, Array]:
+    """The edges between faces that are replaced and those that stay; of the nearest face alone if there is no disk.
+
+    Returns:
+      start and end of each edge, eight bits each, (most edges, npair, W), `_NONE` beyond the last; the number of faces
+      that are replaced.
+    """
     i, j, k = _corners(face)
     alone = jnp.stack([i | (j << 8), j | (k << 8), k | (i << 8), *[jnp.full_like(i, _NONE)] * (_EDGES - 3)])
-    return jnp.where(broken, alone, edges), jnp.where(broken, 1, count)
+    return jnp.where(count > 0, _in_places(edges, place, _EDGES), alone), jnp.maximum(count, 1)
 
 
 @stage
@@ -366,18 +375,20 @@ def _ranks(marked: Array, group: int) -> Array:
     return (rank + jnp.stack(starts)[:, None]).reshape(marked.shape)
 
 
+def _in_places(values: Array, place: Array, places: int) -> Array:
+    """Rows by the place each is given, `_NONE` where none is: one kernel over all places."""
+    at = jnp.arange(places).reshape(-1, *[1] * (place.ndim - 1))
+    result = jnp.full((places, *place.shape[1:]), _NONE, values.dtype)
+    for row in range(place.shape[0]):
+        result = jnp.where(place[row] == at, values[row], result)
+    return result
+
+
 def _look_up(table: Array, row: Array, blank: float) -> Array:
     """Row number `row` of a short table, `blank` beyond it."""
     result = jnp.full(row.shape, blank, table.dtype)
     for n in range(table.shape[0]):
         result = jnp.where(row == n, table[n], result)
-    return result
-
-
-def _most(x: Array) -> Array:
-    result = x[0]
-    for n in range(1, x.shape[0]):
-        result = jnp.maximum(result, x[n])
     return result
 
 
@@ -400,9 +411,14 @@ def _corners(face: Array) -> Array:
 
 def _least(dist: Array) -> tuple[Array, Array]:
     """The least distance, and its row."""
-    least = _fold(jnp.minimum, dist)
+    least = settled(_lowest(dist))
     rows = jnp.arange(_ROWS, dtype=jnp.int32).reshape(-1, *[1] * least.ndim)
     return least, _fold(jnp.maximum, jnp.where(dist == least, rows, 0))
+
+
+@stage
+def _lowest(dist: Array) -> Array:
+    return _fold(jnp.minimum, dist)
 
 
 def _fold(operation: Callable[[Array, Array], Array], x: Array) -> Array:

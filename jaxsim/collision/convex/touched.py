@@ -1,0 +1,73 @@
+"""What is computed only of the pairs that need it, in the worlds where they do.
+
+Of many pairs few touch, and others in each world. On a CPU, where work counts, those are gathered a few hundred at a
+time, as if each were a world with one pair; on accelerators, whose lanes are many, all are computed together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsim.math.stage import platform
+
+__all__ = ["few_at_a_time", "where_asked"]
+
+_LANES = 256
+"""How many are computed at a time."""
+
+_T = TypeVar("_T")
+
+
+def few_at_a_time(asked: Array) -> bool:
+    """Whether `where_asked` gathers."""
+    return platform() == "cpu" and asked.size > _LANES
+
+
+def where_asked(function: Callable[..., _T], asked: Array, *tables: Any) -> _T:
+    """Calls a function of what is asked, anything finite elsewhere; without derivatives.
+
+    Args:
+      function: of `asked` and `tables`, as they are or with one pair and a few of their worlds.
+      asked: of which pairs and worlds, (npair, W).
+      tables: trees of arrays (1 or npair, ..., 1 or W).
+
+    Returns:
+      its result, a tree of arrays (npair, ..., W); 0 where nothing is asked.
+    """
+    asked, tables = lax.stop_gradient((asked, tables))
+    pairs, width = asked.shape
+    if not few_at_a_time(asked):
+        return function(asked, *tables)
+
+    marked = asked.reshape(-1)
+    places = jnp.nonzero(marked, size=-(-marked.size // _LANES) * _LANES, fill_value=marked.size)[0]
+    count = jnp.sum(marked, dtype=jnp.int32)
+
+    def some(start: Array) -> tuple[Array, Array, _T]:
+        """The pairs and worlds of some that are asked, beyond the last out of bounds, and what is found of them."""
+        chosen = lax.dynamic_slice_in_dim(places, start, _LANES)
+        pair, world = chosen // width, chosen % width
+
+        def own(x: Array) -> Array:
+            at = world if x.shape[-1] == width else 0 * world
+            return jnp.moveaxis(x.at[pair, ..., at].get(mode="clip"), 0, -1)[None]
+
+        return pair, world, function((pair < pairs)[None], *jax.tree.map(own, tables))
+
+    def more(state: tuple[Array, _T]) -> tuple[Array, _T]:
+        start, found = state
+        pair, world, new = some(start)
+
+        def put(into: Array, x: Array) -> Array:
+            return into.at[pair, ..., world].set(jnp.moveaxis(x[0], -1, 0), mode="drop")
+
+        return start + _LANES, jax.tree.map(put, found, new)
+
+    shapes = jax.eval_shape(lambda: some(jnp.zeros((), jnp.int32))[2])
+    empty = jax.tree.map(lambda x: jnp.zeros((pairs, *x.shape[1:-1], width), x.dtype), shapes)
+    return lax.while_loop(lambda state: state[0] < count, more, (jnp.zeros((), jnp.int32), empty))[1]
