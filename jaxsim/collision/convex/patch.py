@@ -68,15 +68,13 @@ def contact_patch(
       points: how many are kept, 2 or 4; of an edge there are two.
     """
     first, second, flat1, flat2 = meeting
-    faces = _faces(first, second, direction, flat1, flat2)
-    corners = _clipped(faces, flat1, flat2, reach + radius)
-    seen = lax.stop_gradient(faces)
+    faces, highest = _faces(first, second, direction, flat1, flat2), reach + radius
     wanted = asked & (flat1 | flat2)
-    kept = where_asked(functools.partial(_kept, points), wanted, seen, corners, flat1, flat2, reach + radius)
-    numbers, there = kept.ends
-    chosen = _entries(corners, numbers)._replace(valid=there)
-    if kept.four is not None:
-        chosen = _whole(chosen, _as_seen(corners, seen, *kept.four), flat1 & flat2)
+    seen = lax.stop_gradient(faces)
+    kept = where_asked(functools.partial(_kept, points), wanted, seen, flat1, flat2, highest)
+    chosen = _clipped(faces, flat1, flat2, highest, kept.line)._replace(valid=kept.there)
+    if kept.point is not None:
+        chosen = _as_seen(chosen, seen, kept.point, flat1 & flat2)
     return _contacts(chosen, -faces.up2, radius)
 
 
@@ -96,8 +94,10 @@ def _faces(first: Outline, second: Outline, direction: Vec, flat1: Array, flat2:
 
 
 @stage
-def _clipped(faces: _Faces, flat1: Array, flat2: Array, highest: Array) -> _Corners:
-    """Where the sides of polygons 1, then of polygons 2, enter the other."""
+def _clipped(
+    faces: _Faces, flat1: Array, flat2: Array, highest: Array, lines: Array | None = None
+) -> _Corners:
+    """Where sides of polygons 1 and of polygons 2 enter the other: all, or those of some numbers, (npair, m, W)."""
     polygon1, polygon2, up1, up2 = faces
     along, facing = up1.lifted(), up2.lifted()
 
@@ -105,33 +105,42 @@ def _clipped(faces: _Faces, flat1: Array, flat2: Array, highest: Array) -> _Corn
     start1, run1 = polygon1 + runs(polygon1), -runs(polygon1)
     start2, run2 = polygon2, runs(polygon2)
     size = jnp.sqrt(jnp.sum(run1.dot(run1), axis=1) + jnp.sum(run2.dot(run2), axis=1))
-    enter1, inside1 = _entry(start1, run1, start2, run2.cross(along), size)
-    enter2, inside2 = _entry(start2, run2, start1, run1.cross(along), size)
+    start, run = (Vec(*map(_joined, *both)) for both in ((start1, start2), (run1, run2)))
+    number = jnp.arange(start.x.shape[1])[:, None] if lines is None else lines
+    if lines is not None:
+        start, run = _at(start, lines), _at(run, lines)
+    mine = number < polygon1.x.shape[1]
+    enter, inside = _entry(start, run, mine, (start1, run1.cross(along)), (start2, run2.cross(along)), size)
 
     # on geom 1, corners of polygon 2 straight above; how far from geom 2 is measured along its own normal
-    on1, on2 = start1 + run1 * enter1, start2 + run2 * enter2
-    rise = (on2 - _start(polygon1)).dot(along)
-    height1 = (on1 - _start(polygon2)).dot(facing)
-    height2 = -rise * along.dot(facing)
-
-    def joined(a: Array, b: Array) -> Array:
-        width = jnp.broadcast_shapes(a.shape[-1:], b.shape[-1:])
-        return jnp.concatenate([jnp.broadcast_to(x, (*x.shape[:-1], *width)) for x in (a, b)], axis=1)
-
-    valid = joined(inside1 & flat2[:, None], inside2 & flat1[:, None])
-    height = joined(height1, height2)
-    point = Vec(*map(joined, on1, on2 - along * rise))
-    return _Corners(point, height, valid & (height <= highest[:, None]))
+    on = start + run * enter
+    rise = (on - _start(polygon1)).dot(along)
+    height = jnp.where(mine, (on - _start(polygon2)).dot(facing), -rise * along.dot(facing))
+    valid = inside & jnp.where(mine, flat2[:, None], flat1[:, None])
+    return _Corners(on.where(mine, on - along * rise), height, valid & (height <= highest[:, None]))
 
 
-def _entry(start: Vec, run: Vec, corners: Vec, outward: Vec, size: Array) -> tuple[Array, Array]:
-    """Where edges enter a polygon.
+def _joined(a: Array, b: Array) -> Array:
+    """One after the other on the middle axis; worlds broadcast."""
+    width = jnp.broadcast_shapes(a.shape[-1:], b.shape[-1:])
+    return jnp.concatenate([jnp.broadcast_to(x, (*x.shape[:-1], *width)) for x in (a, b)], axis=1)
+
+
+_Sides = tuple[Vec, Vec]
+"""A point on each side of polygons and its normal in the plane, of any length, components (npair, k, W)."""
+
+
+def _entry(
+    start: Vec, run: Vec, mine: Array, sides1: _Sides, sides2: _Sides, size: Array
+) -> tuple[Array, Array]:
+    """Where edges of one polygon enter the other.
 
     Args:
       start: where edges begin, components (npair, m, W).
       run: to where they end.
-      corners: a point on each side of the polygon, components (npair, k, W).
-      outward: normals of the sides in its plane, of any length; sides of length 0 bound nothing.
+      mine: which are of polygons 1, (npair or nothing, m, 1 or W).
+      sides1: of polygons 1; those without a normal bound nothing.
+      sides2: of polygons 2.
       size: of both polygons, m, (npair, W).
 
     Returns:
@@ -139,13 +148,22 @@ def _entry(start: Vec, run: Vec, corners: Vec, outward: Vec, size: Array) -> tup
     """
     eps = float(jnp.finfo(start.x.dtype).eps)
     snap = _ROUNDING * eps * size[:, None]
-    none = outward * 0.0
-    outward, _ = unit(outward, none, snap)
-    level = _products(start, outward) - corners.dot(outward)[:, None]
-    slope = _products(run, outward)
-    flat = jnp.abs(slope) <= snap[:, None]
+    most = max(corners.x.shape[1] for corners, _ in (sides1, sides2))
+    planes: list[tuple[Vec, Array]] = []
+    for corners, outward in (sides1, sides2):
+        outward, _ = unit(outward, outward * 0.0, snap)
+        more = ((0, 0), (0, most - corners.x.shape[1]), (0, 0))
+        normal, offset = (jnp.pad(c, more) for c in outward), jnp.pad(corners.dot(outward), more)
+        planes.append((Vec(*(c[:, None] for c in normal)), offset[:, None]))
+    (normal1, offset1), (normal2, offset2) = planes
+    mine = mine[..., None, :]
+    outward, offset = normal2.where(mine, normal1), jnp.where(mine, offset2, offset1)
+    level = Vec(*(c[:, :, None] for c in start)).dot(outward) - offset
+    slope = Vec(*(c[:, :, None] for c in run)).dot(outward)
+    snap = snap[:, None]
+    flat = jnp.abs(slope) <= snap
     share = -level / jnp.where(flat, 1.0, slope)
-    never = jnp.where(level > snap[:, None], jnp.inf, -jnp.inf)
+    never = jnp.where(level > snap, jnp.inf, -jnp.inf)
     enter = jnp.max(jnp.where(flat, never, jnp.where(slope < 0, share, -jnp.inf)), axis=2)
     leave = jnp.min(jnp.where(flat | (slope < 0), jnp.inf, share), axis=2)
     enter = jnp.maximum(enter, 0.0)
@@ -153,37 +171,43 @@ def _entry(start: Vec, run: Vec, corners: Vec, outward: Vec, size: Array) -> tup
     return jnp.minimum(enter, 1.0), inside
 
 
-def _products(a: Vec, b: Vec) -> Array:
-    """Inner products (npair, m, k, W) of vectors (npair, m, W) and (npair, k, W)."""
-    return Vec(*(c[:, :, None] for c in a)).dot(b.lifted())
-
-
 class _Kept(NamedTuple):
     """Which corners stay.
 
     Attributes:
-      ends: of edges, the numbers of two corners and whether they are there, (npair, 2, W).
-      four: of faces, points on polygons 2 (m), which sides begin there (see `Ring`), and whether they are there,
-        (npair, 4, W); None if not asked.
+      line: the number of the side that begins there, those of polygons 1 first, (npair, 2 or 4, W).
+      there: whether it is there.
+      point: of faces, where the C engine sees it, on polygons 2, m, components (npair, 4, W); None if not asked.
     """
 
-    ends: tuple[Array, Array]
-    four: tuple[Vec, Array, Array] | None
+    line: Array
+    there: Array
+    point: Vec | None
 
 
-def _kept(
-    points: int,
-    asked: Array,
-    faces: _Faces,
-    corners: _Corners,
-    flat1: Array,
-    flat2: Array,
-    highest: Array,
-) -> _Kept:
+def _kept(points: int, asked: Array, faces: _Faces, flat1: Array, flat2: Array, highest: Array) -> _Kept:
     """Cuts faces and edges as the C engine does, and chooses from what is left."""
     ring = _ring(faces, flat1, flat2, highest, asked)
-    four = settled(_picked(ring, largest_four(ring))) if points == 4 else None
-    return _Kept(settled(_ends(corners, faces, flat1, ring)), four)
+    ends = settled(_ends(settled(_clipped(faces, flat1, flat2, highest)), faces, flat1, ring))
+    if points < 4:
+        return _Kept(*ends, None)
+    return _Kept(*settled(_of_faces(faces, ring, largest_four(ring), flat1 & flat2, *ends)))
+
+
+@stage
+def _of_faces(
+    faces: _Faces, ring: Ring, places: Array, both: Array, line: Array, there: Array
+) -> tuple[Array, Array, Vec]:
+    """Four corners where faces lie on each other, else the two of an edge."""
+    sides, most = faces.polygon1.x.shape[1], max(polygon.x.shape[1] for polygon in faces[:2])
+    own = entries_at(ring.line, places)
+    # in a ring the lines of polygons 2 follow as many as either has
+    own = jnp.where(own < most, own, own + sides - most)
+
+    def chosen(four: Array, two: Array) -> Array:
+        return jnp.where(both[:, None], four, jnp.pad(two, ((0, 0), (0, 2), (0, 0))))
+
+    return chosen(own, line), chosen(places < ring.size[:, None], there), _at(ring.point, places)
 
 
 def _ring(faces: _Faces, flat1: Array, flat2: Array, highest: Array, asked: Array) -> Ring:
@@ -242,49 +266,25 @@ def _ends(corners: _Corners, faces: _Faces, flat1: Array, ring: Ring) -> tuple[A
 
 
 @stage
-def _picked(ring: Ring, places: Array) -> tuple[Vec, Array, Array]:
-    """Points, lines, and whether they are there, of places in a ring."""
-    return _at(ring.point, places), entries_at(ring.line, places), places < ring.size[:, None]
-
-
-@stage
-def _as_seen(corners: _Corners, faces: _Faces, point: Vec, line: Array, there: Array) -> _Corners:
-    """The corners where some lines begin, as the C engine sees them, with the derivatives of `corners`.
+def _as_seen(corners: _Corners, faces: _Faces, point: Vec, both: Array) -> _Corners:
+    """Corners of faces that lie on each other as the C engine sees them, with the derivatives they have.
 
     Polygons of meshes need not be quite flat: heights inside of one are those of what cuts leave of its sides.
+
+    Args:
+      corners: the corners.
+      faces: the polygons.
+      point: where the C engine sees them on polygons 2, m, components (npair, 4, W).
+      both: in which pairs faces lie on each other, (npair, W).
     """
-    seen, height = _seen(faces, point)
-    own, other = (polygon.x.shape[1] for polygon in (faces.polygon1, faces.polygon2))
-    # lines of polygons 2 follow as many as either has
-    line = jnp.where(line < max(own, other), line, line + own - max(own, other))
-    ours = _entries(corners, line)
-
-    def moved(x: Array, to: Array) -> Array:
-        return x + lax.stop_gradient(to - x)
-
-    return _Corners(Vec(*map(moved, ours.point, seen)), moved(ours.height, height), there)
-
-
-def _seen(faces: _Faces, point: Vec) -> tuple[Vec, Array]:
-    """Of points of polygons 2 those of polygons 1 straight below, and how far these are from geoms 2."""
     along = faces.up1.lifted()
     rise = (point - _start(faces.polygon1)).dot(along)
-    return point - along * rise, -rise * along.dot(faces.up2.lifted())
 
+    def moved(x: Array, to: Array) -> Array:
+        return x + lax.stop_gradient(jnp.where(both[:, None], to - x, 0.0))
 
-@stage
-def _whole(ends: _Corners, four: _Corners, both: Array) -> _Corners:
-    """Four points where faces lie on each other, else those of an edge, (npair, 4, W)."""
-    both = both[:, None]
-
-    def chosen(two: Array, many: Array) -> Array:
-        return jnp.where(both, many, jnp.pad(two, ((0, 0), (0, 2), (0, 0))))
-
-    return _Corners(
-        Vec(*map(chosen, ends.point, four.point)),
-        chosen(ends.height, four.height),
-        chosen(ends.valid, four.valid),
-    )
+    height = moved(corners.height, -rise * along.dot(faces.up2.lifted()))
+    return _Corners(Vec(*map(moved, corners.point, point - along * rise)), height, corners.valid)
 
 
 @stage
@@ -294,15 +294,6 @@ def _contacts(corners: _Corners, normal: Vec, radius: Array) -> Points:
     pos = corners.point + normal.lifted() * (0.5 * dist + radius[:, None])
     normal = Vec(*(jnp.broadcast_to(c[:, None], dist.shape) for c in normal))
     return Points(dist, pos, normal, valid=corners.valid)
-
-
-def _entries(corners: _Corners, numbers: Array) -> _Corners:
-    """Corners that were chosen by number, (npair, m, W)."""
-    return _Corners(
-        _at(corners.point, numbers),
-        entries_at(corners.height, numbers),
-        entries_at(corners.valid, numbers),
-    )
 
 
 def _start(vectors: Vec) -> Vec:
