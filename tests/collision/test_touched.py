@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxsim
 from jaxsim.collision.convex.touched import where_asked
 from jaxsim.math.stage import lowering_for
 
@@ -39,3 +40,42 @@ def test_it_has_no_derivative_and_may_be_differentiated_through():
         return jnp.sum(where_asked(_product, asked, table, one)["sum"]) + jnp.sum(table)
 
     np.testing.assert_array_equal(jax.grad(total)(table), np.ones_like(table))
+
+
+SCENE = """
+<mujoco>
+  <asset><mesh name="wedge" vertex="-1 -1 0  1 -1 0  1 1 0  -1 1 0  0 0 .7" scale=".1 .1 .1"/></asset>
+  <worldbody>
+    <geom name="floor" type="box" size="1 1 .1" pos="0 0 -.1"/>
+    <body pos="0 0 .048"><freejoint/><geom type="cylinder" size=".06 .05"/></body>
+    <body pos=".5 0 -.002"><freejoint/><geom type="mesh" mesh="wedge"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_contacts_and_their_derivatives_do_not_depend_on_how_many_worlds_there_are():
+    model = jaxsim.load_model(SCENE)
+    data = jaxsim.make_data(model)
+    rng = np.random.default_rng(1)
+    worlds = 140
+    turns = 0.02 * rng.normal(size=(worlds, model.nv))
+    weights = rng.normal(size=(3,))
+
+    def total(v):
+        qpos = jax.vmap(lambda v: jaxsim.integrate_pos(model, data.qpos, v, 1.0))(v)
+        found = jax.vmap(lambda q: jaxsim.collision(model, jaxsim.kinematics(model, data.replace(qpos=q))))(
+            qpos
+        )
+        own = found.contact
+        sizes = jnp.sum(own.dist), jnp.sum(own.pos @ weights), jnp.sum(own.frame @ weights)
+        return sum(sizes), (own.dist, own.pos, own.frame, own.geom)
+
+    found = jax.jit(lambda v: jax.tree.leaves(jax.value_and_grad(total, has_aux=True)(v))[1:])
+    # of all worlds together only those that touch are looked at, of half of them all
+    every, *halves = found(turns), found(turns[: worlds // 2]), found(turns[worlds // 2 :])
+    used = np.asarray(every[3])[:, :, 0] >= 0
+    assert used.any(axis=1).sum() > 100
+    assert not used.all()
+    for whole, *parts in zip(every, *halves, strict=True):
+        np.testing.assert_allclose(whole, np.concatenate(parts), atol=1e-11)

@@ -16,7 +16,7 @@ from jaxsim.collision.convex.gjk import Nearest, nearest
 from jaxsim.collision.convex.meeting import meeting
 from jaxsim.collision.convex.patch import contact_patch
 from jaxsim.collision.convex.solid import solid_of
-from jaxsim.collision.convex.witness import Core, shortest
+from jaxsim.collision.convex.witness import shortest
 from jaxsim.collision.points import Points, Portion, Search, Shape, stack_points
 from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Vec
@@ -103,13 +103,13 @@ def _touching(
 ) -> list[Points]:
     """The points of each portion, from the distances of the cores."""
     types, shapes = (_types(portions, 0), _types(portions, 1)), (shape1, shape2)
-    core1, core2 = (Core(s.pose, solid_of(kinds, s)) for kinds, s in zip(types, shapes, strict=True))
     features = find_features(pairs, ended, lax.stop_gradient(search), types, shapes)
-    found = shortest(pairs, core1, core2, features)
+    found = shortest(pairs, types, shapes, features)
 
     middle = (found.first + found.second) * 0.5
     # as in the C engine, geoms without a round skin whose distance just is that of detection do not touch
-    skin = core1.solid.ball + core2.solid.ball
+    ball1, ball2 = (solid_of(own, shape).ball for own, shape in zip(types, shapes, strict=True))
+    skin = ball1 + ball2
     beyond = lax.stop_gradient((found.dist >= reach) & (skin == 0))
     single = Points(found.dist, shape1.pos + middle, found.normal, valid=~features.far & ~beyond)
     ends = np.cumsum([0, *(p.size for p in portions)]).tolist()
@@ -124,7 +124,7 @@ def _touching(
         return jax.tree.map(lambda y: take(y, rows), x)
 
     one, other = shape1.each(taken), shape2.each(taken)
-    reach, single, radius = taken((reach, single, core1.solid.ball))
+    reach, single, radius = taken((reach, single, ball1))
     codes = (features.code1[:, rows], features.code2[:, rows])
     flats = [portions[k] for k in flat]
     met = meeting((_types(flats, 0), _types(flats, 1)), (one, other), single.normal, codes)

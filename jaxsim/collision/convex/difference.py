@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -22,12 +22,25 @@ from jax import Array, lax
 from jaxsim.collision.convex.hull import searchable
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import Solid, corner_numbers, solid_of, support
+from jaxsim.collision.convex.touched import few_at_a_time, where_asked
 from jaxsim.collision.points import Portion, Shape
 from jaxsim.collision.vec import Frame, Pose, Vec
 from jaxsim.math.axis import concat
 from jaxsim.math.stage import stage
 
-__all__ = ["Pair", "Vertex", "by_kind", "farthest", "pairs_of", "pick", "smooth_rows", "stack_vertices"]
+__all__ = [
+    "Pair",
+    "Vertex",
+    "by_kind",
+    "farthest",
+    "of_asked",
+    "pairs_of",
+    "pick",
+    "smooth_rows",
+    "stack_vertices",
+]
+
+_T = TypeVar("_T")
 
 
 class Pair(NamedTuple):
@@ -91,6 +104,47 @@ def by_kind(pairs: Sequence[Pair], x: Any) -> list[Any]:
         jax.tree.map(lambda y, a=a, b=b: lax.slice_in_dim(y, a, b, axis=y.ndim - 2), x)
         for a, b in itertools.pairwise(ends)
     ]
+
+
+def of_asked(
+    function: Callable[[Array, list[Pair], tuple[Shape, Shape], Any], _T],
+    asked: Array,
+    pairs: list[Pair],
+    types: tuple[Sequence[int], Sequence[int]],
+    shapes: tuple[Shape, Shape],
+    others: Any,
+) -> _T:
+    """`where_asked` for what is found of pairs of geoms; if only some are looked at, those of all types together.
+
+    Args:
+      function: of `asked`, `pairs`, `shapes` and `others`, as they are or of fewer pairs and worlds.
+      asked: of which pairs and worlds, (npair, W).
+      pairs: the cores, kind by kind.
+      types: types that geoms 1, and geoms 2, may have.
+      shapes: geoms 1 and geoms 2.
+      others: a tree of arrays (..., 1 or npair, 1 or W).
+
+    Returns:
+      the function's result, a tree of arrays (..., npair, W); 0 where nothing is asked.
+    """
+    if not few_at_a_time(asked):
+        return function(asked, pairs, shapes, others)
+
+    def few(asked: Array, one: Shape, other: Shape, moved: Any) -> _T:
+        first, second = (own._replace(assets=s.assets) for own, s in zip((one, other), shapes, strict=True))
+        portion = Portion((tuple(types[0]), tuple(types[1])), len(asked), 1)
+        found = function(
+            asked, pairs_of([portion], first, second), (first, second), _pairs_moved(moved, 0, -2)
+        )
+        return _pairs_moved(found, -2, 0)
+
+    one, other = (s._replace(assets=None) for s in shapes)
+    return _pairs_moved(where_asked(few, asked, one, other, _pairs_moved(others, -2, 0)), 0, -2)
+
+
+def _pairs_moved(tree: _T, source: int, to: int) -> _T:
+    """With the pairs on another axis of all arrays."""
+    return jax.tree.map(lambda x: jnp.moveaxis(x, source, to), tree)
 
 
 def smooth_rows(pairs: Sequence[Pair]) -> Array | None:

@@ -7,22 +7,18 @@ that derivatives do not pass through the searches.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.convex.difference import Pair, pairs_of
+from jaxsim.collision.convex.difference import Pair, of_asked
 from jaxsim.collision.convex.gjk import Nearest
 from jaxsim.collision.convex.polytope import Depth, by_weight, penetration
-from jaxsim.collision.convex.touched import few_at_a_time, where_asked
-from jaxsim.collision.points import Portion, Search, Shape
+from jaxsim.collision.points import Search, Shape
 from jaxsim.collision.vec import Vec
 
 __all__ = ["Features", "find_features"]
-
-_T = TypeVar("_T")
 
 
 class Features(NamedTuple):
@@ -44,7 +40,7 @@ class Features(NamedTuple):
 
 
 def find_features(
-    pairs: Sequence[Pair],
+    pairs: list[Pair],
     found: Nearest,
     search: Search,
     types: tuple[Sequence[int], Sequence[int]],
@@ -66,8 +62,15 @@ def find_features(
     code1, code2 = (jnp.where(weights[:3] > 0, c[:3], c[:1]) for c in (corners.code1, corners.code2))
     apart = Features(found.point * inverse, code1, code2, weights[:3], found.far)
 
+    def few(
+        meet: Array, pairs: list[Pair], _: tuple[Shape, Shape], options: tuple[Nearest, Array, Array]
+    ) -> Depth:
+        ended, iterations, tolerance = options
+        return penetration(pairs, ended._replace(meet=meet), Search(meet, iterations[0], tolerance[0]))
+
     def deep() -> Features:
-        depth = _depths(pairs, found, search, types, shapes)
+        options = (found, search.iterations[None], search.tolerance[None])
+        depth = of_asked(few, found.meet, pairs, types, shapes, options)
         return Features(
             depth.normal.where(found.meet, apart.normal),
             jnp.where(found.meet, depth.corners.code1, apart.code1),
@@ -77,34 +80,3 @@ def find_features(
         )
 
     return lax.cond(jnp.any(found.meet), deep, lambda: apart)
-
-
-def _depths(
-    pairs: Sequence[Pair],
-    found: Nearest,
-    search: Search,
-    types: tuple[Sequence[int], Sequence[int]],
-    shapes: tuple[Shape, Shape],
-) -> Depth:
-    """`penetration`; if only the pairs whose cores meet are searched, those of all types together."""
-    if not few_at_a_time(found.meet):
-        return penetration(pairs, found, search)
-    kinds = (tuple(types[0]), tuple(types[1]))
-
-    def few(
-        meet: Array, one: Shape, other: Shape, ended: Nearest, iterations: Array, tolerance: Array
-    ) -> Depth:
-        first, second = (own._replace(assets=s.assets) for own, s in zip((one, other), shapes, strict=True))
-        pairs = pairs_of([Portion(kinds, len(meet), 1)], first, second)
-        own = Search(meet, iterations[0], tolerance[0])
-        depth = penetration(pairs, _moved(ended, 0, -2)._replace(meet=meet), own)
-        return _moved(depth, -2, 0)
-
-    one, other = (s._replace(assets=None) for s in shapes)
-    options = (search.iterations[None], search.tolerance[None])
-    return _moved(where_asked(few, found.meet, one, other, _moved(found, -2, 0), *options), 0, -2)
-
-
-def _moved(tree: _T, source: int, to: int) -> _T:
-    """With the pairs on another axis of all arrays."""
-    return jax.tree.map(lambda x: jnp.moveaxis(x, source, to), tree)

@@ -21,14 +21,15 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.collision.convex.curved import bend, curved_point, disk_point
-from jaxsim.collision.convex.difference import Pair, farthest, smooth_rows
+from jaxsim.collision.convex.difference import Pair, farthest, of_asked, smooth_rows
 from jaxsim.collision.convex.features import Features
 from jaxsim.collision.convex.settle import settled
-from jaxsim.collision.convex.solid import Solid, corner_point
+from jaxsim.collision.convex.solid import Solid, corner_point, solid_of
+from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Pose, Vec
 from jaxsim.math.stage import stage
 
-__all__ = ["Core", "Witness", "shortest"]
+__all__ = ["Witness", "shortest"]
 
 _STEPS = 8
 """Newton steps from the search's normal to the exact one, for curved geoms."""
@@ -104,22 +105,42 @@ class _Side(NamedTuple):
     flat: Array
 
 
-def shortest(pairs: Sequence[Pair], core1: Core, core2: Core, features: Features) -> Witness:
+def shortest(
+    pairs: list[Pair],
+    types: tuple[Sequence[int], Sequence[int]],
+    shapes: tuple[Shape, Shape],
+    features: Features,
+) -> Witness:
     """Distance, normal and nearest points of each pair.
 
     Args:
       pairs: the cores as they were searched, kind by kind.
-      core1: geoms 1, all together.
-      core2: geoms 2.
+      types: types that geoms 1, and geoms 2, may have.
+      shapes: geoms 1 and geoms 2.
       features: what touches.
     """
-    held1, held2 = lax.stop_gradient((core1, core2))
+    held = lax.stop_gradient(shapes)
+    (core1, core2), (held1, held2) = _cores(types, shapes), _cores(types, held)
     base, height = held1.pose.axes.to_world(features.normal), None
     smooth = smooth_rows(pairs)
     if smooth is not None:
-        base, height = _polished(pairs, held1, held2, features, base, smooth)
+
+        def few(
+            asked: Array, pairs: list[Pair], shapes: tuple[Shape, Shape], others: tuple[Features, Vec]
+        ) -> tuple[Vec, Array]:
+            return _polished(pairs, *_cores(types, shapes), *others, asked)
+
+        wanted = smooth & ~features.far
+        polished, height = of_asked(few, wanted, pairs, types, held, (features, base))
+        base = polished.where(wanted, base)
     choice = settled(_choose(held1, held2, features, base, jnp.asarray(_exactly(base.x), base.x.dtype)))
     return _evaluate(pairs, core1, core2, features, base, height, choice, smooth)
+
+
+def _cores(types: tuple[Sequence[int], Sequence[int]], shapes: tuple[Shape, Shape]) -> tuple[Core, Core]:
+    """Both geoms of each pair, of all types together."""
+    one, other = (Core(shape.pose, solid_of(own, shape)) for own, shape in zip(types, shapes, strict=True))
+    return one, other
 
 
 @stage
