@@ -94,23 +94,19 @@ def _faces(first: Outline, second: Outline, direction: Vec, flat1: Array, flat2:
 
 
 @stage
-def _clipped(
-    faces: _Faces, flat1: Array, flat2: Array, highest: Array, lines: Array | None = None
-) -> _Corners:
-    """Where sides of polygons 1 and of polygons 2 enter the other: all, or those of some numbers, (npair, m, W)."""
+def _clipped(faces: _Faces, flat1: Array, flat2: Array, highest: Array, lines: Array) -> _Corners:
+    """Where some sides of polygons 1 and 2, by number (npair, m, W), enter the other polygon."""
     polygon1, polygon2, up1, up2 = faces
     along, facing = up1.lifted(), up2.lifted()
+    run1, run2 = -runs(polygon1), runs(polygon2)
+    size = jnp.sqrt(jnp.sum(run1.dot(run1), axis=1) + jnp.sum(run2.dot(run2), axis=1))
+    mine = lines < polygon1.x.shape[1]
 
     # both in one sense of rotation: then every corner of the common part is where an edge enters the other polygon
-    start1, run1 = polygon1 + runs(polygon1), -runs(polygon1)
-    start2, run2 = polygon2, runs(polygon2)
-    size = jnp.sqrt(jnp.sum(run1.dot(run1), axis=1) + jnp.sum(run2.dot(run2), axis=1))
-    start, run = (Vec(*map(_joined, *both)) for both in ((start1, start2), (run1, run2)))
-    number = jnp.arange(start.x.shape[1])[:, None] if lines is None else lines
-    if lines is not None:
-        start, run = _at(start, lines), _at(run, lines)
-    mine = number < polygon1.x.shape[1]
-    enter, inside = _entry(start, run, mine, (start1, run1.cross(along)), (start2, run2.cross(along)), size)
+    (a1, b1), (a2, b2) = _ends_of(polygon1, lines), _ends_of(polygon2, lines - polygon1.x.shape[1])
+    start, run = b1.where(mine, a2), (a1 - b1).where(mine, b2 - a2)
+    sides1, sides2 = (polygon1, run1.cross(along)), (polygon2, run2.cross(along))
+    enter, inside = _entry(start, run, mine, sides1, sides2, size)
 
     # on geom 1, corners of polygon 2 straight above; how far from geom 2 is measured along its own normal
     on = start + run * enter
@@ -120,10 +116,10 @@ def _clipped(
     return _Corners(on.where(mine, on - along * rise), height, valid & (height <= highest[:, None]))
 
 
-def _joined(a: Array, b: Array) -> Array:
-    """One after the other on the middle axis; worlds broadcast."""
-    width = jnp.broadcast_shapes(a.shape[-1:], b.shape[-1:])
-    return jnp.concatenate([jnp.broadcast_to(x, (*x.shape[:-1], *width)) for x in (a, b)], axis=1)
+def _ends_of(polygon: Vec, sides: Array) -> tuple[Vec, Vec]:
+    """Both ends of sides by number, of numbers that are none anything."""
+    count = polygon.x.shape[1]
+    return _at(polygon, sides % count), _at(polygon, (sides + 1) % count)
 
 
 _Sides = tuple[Vec, Vec]
@@ -188,7 +184,10 @@ class _Kept(NamedTuple):
 def _kept(points: int, asked: Array, faces: _Faces, flat1: Array, flat2: Array, highest: Array) -> _Kept:
     """Cuts faces and edges as the C engine does, and chooses from what is left."""
     ring = _ring(faces, flat1, flat2, highest, asked)
-    ends = settled(_ends(settled(_clipped(faces, flat1, flat2, highest)), faces, flat1, ring))
+    lines = _both_ways(faces, flat1)
+    corners = settled(_clipped(faces, flat1, flat2, highest, lines))
+    numbers, there = settled(_ends(corners, faces, flat1, ring))
+    ends = entries_at(lines, numbers), there
     if points < 4:
         return _Kept(*ends, None)
     return _Kept(*settled(_of_faces(faces, ring, largest_four(ring), flat1 & flat2, *ends)))
@@ -241,6 +240,13 @@ def _cutting(faces: _Faces, flat1: Array, flat2: Array) -> tuple[Vec, Vec, Vec]:
     turn = (height[:, 1:2] < height[:, :1]) & ~(flat1 & flat2)[:, None]
     turned = Vec(*(jnp.concatenate([c[:, 1:2], *[c[:, :1]] * (sides - 1)], axis=1) for c in cut))
     return cutting, turned.where(turn, cut), up
+
+
+def _both_ways(faces: _Faces, flat1: Array) -> Array:
+    """The numbers of the sides that are an edge and the way back, if the other polygon is a face, (npair, 2, W)."""
+    sides1, sides2 = (polygon.x.shape[1] for polygon in faces[:2])
+    there, back = (jnp.where(flat1, sides1 + a, b) for a, b in ((0, 0), (sides2 - 1, sides1 - 1)))
+    return jnp.stack([there, back], axis=1).astype(jnp.int32)
 
 
 @stage
