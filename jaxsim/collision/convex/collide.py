@@ -127,9 +127,9 @@ def _touching(
     reach, single, radius = taken((reach, single, ball1))
     codes = (features.code1[:, rows], features.code2[:, rows])
     flats = [portions[k] for k in flat]
-    met = meeting((_types(flats, 0), _types(flats, 1)), (one, other), single.normal, codes)
-    met, most = met._replace(second=met.second.moved(other.pos - one.pos)), max(p.points for p in flats)
     assert single.valid is not None
+    met = meeting((_types(flats, 0), _types(flats, 1)), (one, other), single.normal, codes, single.valid)
+    met, most = met._replace(second=met.second.moved(other.pos - one.pos)), max(p.points for p in flats)
     patch = contact_patch(met, single.normal, radius, reach, single.valid, most)
     patch, start = _instead(single, patch, one.pos), 0
     for k, portion in zip(flat, flats, strict=True):

@@ -18,6 +18,7 @@ from jaxsim.collision.convex.hull import Tables
 from jaxsim.collision.convex.outline import Outline, either, mesh_outline, shape_outline
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import box_corner
+from jaxsim.collision.convex.touched import where_asked
 from jaxsim.collision.largest import entry_at, first_largest
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec, unit
@@ -71,11 +72,28 @@ class _Fan(NamedTuple):
     corners: Array
 
 
+class _Chosen(NamedTuple):
+    """What the search's features choose, of geoms 1 and geoms 2.
+
+    Attributes:
+      polygons: rows of polygons, of meshes, (npair, W).
+      ends: rows of the other ends of edges, of boxes numbers of corners.
+      both: whether two faces lie on each other.
+      edged: whether the geom's edge lies on a face of the other's.
+    """
+
+    polygons: tuple[Array, Array]
+    ends: tuple[Array, Array]
+    both: Array
+    edged: tuple[Array, Array]
+
+
 def meeting(
     types: tuple[Sequence[int], Sequence[int]],
     shapes: tuple[Shape, Shape],
     direction: Vec,
     codes: tuple[Array, Array],
+    asked: Array,
 ) -> Meeting:
     """The faces and edges of pairs of geoms, and which of them lie on each other.
 
@@ -84,44 +102,77 @@ def meeting(
       shapes: geoms 1 and geoms 2.
       direction: from geom 1 to geom 2, unit vectors, components (npair, W).
       codes: three corners of each that touch, of meshes rows of `mesh_vert`, (3, npair, W); they may repeat.
+      asked: which pairs touch, (npair, W); of others with meshes any faces are given.
     """
-    first, second = (
+    outlines = [
         shape_outline(kinds, shape, toward)
         for kinds, shape, toward in zip(types, shapes, (direction, -direction), strict=True)
-    )
-    mesh1, mesh2 = (GeomType.MESH in kinds for kinds in types)
-    if not mesh1 and not mesh2:
+    ]
+    if not any(GeomType.MESH in kinds for kinds in types):
+        first, second = outlines
         assert first is not None
         assert second is not None
         return Meeting(first, second, *settled(_flat(*lax.stop_gradient((first, second, direction)))))
 
-    held, others = lax.stop_gradient((shapes, (first, second)))
-    fan1, fan2 = (
-        settled(_fan(shape, other, code, meshes=GeomType.MESH in kinds, boxes=GeomType.BOX in kinds))
-        for shape, other, code, kinds in zip(held, others, codes, types, strict=True)
-    )
-    row1, row2, aligned = settled(_face_on_face(fan1, fan2))
+    def few(_: Array, one: Shape, other: Shape, direction: Vec, *codes: Array) -> _Chosen:
+        own = [x._replace(assets=shape.assets) for x, shape in zip((one, other), shapes, strict=True)]
+        return _chosen(types, (own[0], own[1]), direction, [jnp.moveaxis(code, 1, 0) for code in codes])
+
+    one, other = (shape._replace(assets=None) for shape in shapes)
+    by_pair = (jnp.moveaxis(code, 0, 1) for code in codes)
+    chosen = settled(where_asked(few, asked, one, other, direction, *by_pair))
+    for k, kinds in enumerate(types):
+        shape, code, end = shapes[k], codes[k], chosen.ends[k]
+        if GeomType.MESH in kinds:
+            outlines[k] = _outlined(outlines[k], shape, code, chosen.polygons[k], end)
+        if GeomType.BOX in kinds:
+            outline = outlines[k]
+            assert outline is not None
+            outlines[k] = _with_edge(outline, shape, code, end, chosen.edged[k])
+    first, second = outlines
+    assert first is not None
+    assert second is not None
+    flat1, flat2 = settled(_flat(*lax.stop_gradient((first, second, direction)), chosen.both))
+    ruled, (on2, on1) = _ruled(shapes[0].kind, shapes[1].kind) & ~chosen.both, chosen.edged
+    return Meeting(first, second, jnp.where(ruled, on1, flat1), jnp.where(ruled, on2, flat2))
+
+
+def _chosen(
+    types: tuple[Sequence[int], Sequence[int]],
+    shapes: tuple[Shape, Shape],
+    direction: Vec,
+    codes: Sequence[Array],
+) -> _Chosen:
+    """The faces that face each other most, or else the first edge that lies on a face."""
+    towards = (direction, -direction)
+    fan1, fan2 = fans = [
+        settled(
+            _fan(
+                shape,
+                shape_outline(kinds, shape, toward),
+                code,
+                meshes=GeomType.MESH in kinds,
+                boxes=GeomType.BOX in kinds,
+            )
+        )
+        for kinds, shape, toward, code in zip(types, shapes, towards, codes, strict=True)
+    ]
+    row1, row2, both = settled(_face_on_face(fan1, fan2))
     edge1, face2, found1 = settled(_edge_on_face(fan1, fan2))
     edge2, face1, found2 = settled(_edge_on_face(fan2, fan1))
     turn = fan1.corners <= fan2.corners
-    ruled = _ruled(held[0].kind, held[1].kind) & ~aligned
-    on2, on1 = ruled & turn & found1, ruled & ~turn & found2
-    if mesh1:
-        polygon, end = settled(_flattest(fan1, direction.stop()))
-        polygon = jnp.where(aligned, entry_at(fan1.polygon, row1), jnp.where(on1, face1, polygon))
-        first = _outlined(first, shapes[0], codes[0], polygon, jnp.where(on2, edge1, end))
-    if mesh2:
-        polygon, end = settled(_flattest(fan2, -direction.stop()))
-        polygon = jnp.where(aligned, entry_at(fan2.polygon, row2), jnp.where(on2, face2, polygon))
-        second = _outlined(second, shapes[1], codes[1], polygon, jnp.where(on1, edge2, end))
-    assert first is not None
-    assert second is not None
-    if GeomType.BOX in types[0]:
-        first = _with_edge(first, shapes[0], codes[0], edge1, on2)
-    if GeomType.BOX in types[1]:
-        second = _with_edge(second, shapes[1], codes[1], edge2, on1)
-    flat1, flat2 = settled(_flat(*lax.stop_gradient((first, second, direction)), aligned))
-    return Meeting(first, second, jnp.where(ruled, on1, flat1), jnp.where(ruled, on2, flat2))
+    ruled = _ruled(shapes[0].kind, shapes[1].kind) & ~both
+    edged = (ruled & turn & found1, ruled & ~turn & found2)
+    polygons, ends = [], []
+    for k, (row, face, edge) in enumerate(((row1, face1, edge1), (row2, face2, edge2))):
+        polygon, end = face, edge
+        if GeomType.MESH in types[k]:
+            polygon, end = settled(_flattest(fans[k], towards[k]))
+            polygon = jnp.where(both, entry_at(fans[k].polygon, row), jnp.where(edged[1 - k], face, polygon))
+            end = jnp.where(edged[k], edge, end)
+        polygons.append(polygon)
+        ends.append(end)
+    return _Chosen((polygons[0], polygons[1]), (ends[0], ends[1]), both, edged)
 
 
 def _ruled(kind1: Array, kind2: Array) -> Array:

@@ -1,7 +1,7 @@
 """What is computed only of the pairs that need it, in the worlds where they do.
 
-Of many pairs few touch, and others in each world. On a CPU, where work counts, those are gathered a few hundred at a
-time, as if each were a world with one pair; on accelerators, whose lanes are many, all are computed together.
+Of many pairs few touch, and others in each world. Those that do are gathered, as if each were a world with one pair: a
+few hundred at a time on a CPU, a share of all on an accelerator, where each round of a search costs launches.
 """
 
 from __future__ import annotations
@@ -18,14 +18,20 @@ from jaxsim.math.stage import platform
 __all__ = ["few_at_a_time", "where_asked"]
 
 _LANES = 256
-"""How many are computed at a time."""
+"""How many are computed at a time on a CPU, and least elsewhere."""
+_SHARE = 8
+"""On accelerators, how many times fewer are computed at a time than there are."""
 
 _T = TypeVar("_T")
 
 
 def few_at_a_time(asked: Array) -> bool:
     """Whether `where_asked` gathers."""
-    return platform() == "cpu" and asked.size > _LANES
+    return asked.size > _lanes(asked)
+
+
+def _lanes(asked: Array) -> int:
+    return _LANES if platform() == "cpu" else max(_LANES, asked.size // _SHARE)
 
 
 def where_asked(function: Callable[..., _T], asked: Array, *tables: Any) -> _T:
@@ -44,13 +50,13 @@ def where_asked(function: Callable[..., _T], asked: Array, *tables: Any) -> _T:
     if not few_at_a_time(asked):
         return function(asked, *tables)
 
-    marked = asked.reshape(-1)
-    places = jnp.nonzero(marked, size=-(-marked.size // _LANES) * _LANES, fill_value=marked.size)[0]
+    marked, lanes = asked.reshape(-1), _lanes(asked)
+    places = jnp.nonzero(marked, size=-(-marked.size // lanes) * lanes, fill_value=marked.size)[0]
     count = jnp.sum(marked, dtype=jnp.int32)
 
     def some(start: Array) -> tuple[Array, Array, _T]:
         """The pairs and worlds of some that are asked, beyond the last out of bounds, and what is found of them."""
-        chosen = lax.dynamic_slice_in_dim(places, start, _LANES)
+        chosen = lax.dynamic_slice_in_dim(places, start, lanes)
         pair, world = chosen // width, chosen % width
 
         def own(x: Array) -> Array:
@@ -66,7 +72,7 @@ def where_asked(function: Callable[..., _T], asked: Array, *tables: Any) -> _T:
         def put(into: Array, x: Array) -> Array:
             return into.at[pair, ..., world].set(jnp.moveaxis(x[0], -1, 0), mode="drop")
 
-        return start + _LANES, jax.tree.map(put, found, new)
+        return start + lanes, jax.tree.map(put, found, new)
 
     shapes = jax.eval_shape(lambda: some(jnp.zeros((), jnp.int32))[2])
     empty = jax.tree.map(lambda x: jnp.zeros((pairs, *x.shape[1:-1], width), x.dtype), shapes)
