@@ -25,6 +25,7 @@ from jaxsim.collision.convex.solid import Solid, corner_numbers, solid_of, suppo
 from jaxsim.collision.convex.touched import few_at_a_time, where_asked
 from jaxsim.collision.points import Portion, Shape
 from jaxsim.collision.vec import Frame, Pose, Vec
+from jaxsim.enums import GeomType
 from jaxsim.math.axis import concat
 from jaxsim.math.stage import stage
 
@@ -38,6 +39,7 @@ __all__ = [
     "pick",
     "smooth_rows",
     "stack_vertices",
+    "tabled",
 ]
 
 _T = TypeVar("_T")
@@ -127,7 +129,7 @@ def of_asked(
     Returns:
       the function's result, a tree of arrays (..., npair, W); 0 where nothing is asked.
     """
-    if not few_at_a_time(asked):
+    if not few_at_a_time(asked) or not tabled(types):
         return function(asked, pairs, shapes, others)
 
     def few(asked: Array, one: Shape, other: Shape, moved: Any) -> _T:
@@ -140,6 +142,11 @@ def of_asked(
 
     one, other = (s._replace(assets=None) for s in shapes)
     return _pairs_moved(where_asked(few, asked, one, other, _pairs_moved(others, -2, 0)), 0, -2)
+
+
+def tabled(types: tuple[Sequence[int], Sequence[int]]) -> bool:
+    """Whether assets are tables that all pairs look into; a prism of a height field comes with its pair."""
+    return GeomType.HFIELD not in (*types[0], *types[1])
 
 
 def _pairs_moved(tree: _T, source: int, to: int) -> _T:

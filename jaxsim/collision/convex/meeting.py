@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsim.collision.convex.difference import tabled
 from jaxsim.collision.convex.hull import Tables
 from jaxsim.collision.convex.outline import Outline, either, mesh_outline, shape_outline
 from jaxsim.collision.convex.settle import settled
@@ -118,9 +119,12 @@ def meeting(
         own = [x._replace(assets=shape.assets) for x, shape in zip((one, other), shapes, strict=True)]
         return _chosen(types, (own[0], own[1]), direction, [jnp.moveaxis(code, 1, 0) for code in codes])
 
-    one, other = (shape._replace(assets=None) for shape in shapes)
-    by_pair = (jnp.moveaxis(code, 0, 1) for code in codes)
-    chosen = settled(where_asked(few, asked, one, other, direction, *by_pair))
+    if tabled(types):
+        one, other = (shape._replace(assets=None) for shape in shapes)
+        by_pair = (jnp.moveaxis(code, 0, 1) for code in codes)
+        chosen = settled(where_asked(few, asked, one, other, direction, *by_pair))
+    else:
+        chosen = settled(_chosen(types, *lax.stop_gradient((shapes, direction, codes))))
     for k, kinds in enumerate(types):
         shape, code, end = shapes[k], codes[k], chosen.ends[k]
         if GeomType.MESH in kinds:
