@@ -88,8 +88,14 @@ def _searched(pairs: list[Pair], shape1: Shape, shape2: Shape, reach: Array, sea
 
 def _cores_reach(portions: Sequence[Portion], shape1: Shape, shape2: Shape, reach: Array) -> Array:
     """The distance of the cores at which contacts are detected, m."""
+    ball1, ball2 = _balls(portions, shape1, shape2)
+    return reach + ball1 + ball2
+
+
+def _balls(portions: Sequence[Portion], shape1: Shape, shape2: Shape) -> tuple[Array, Array]:
+    """Radii of the balls around the cores, m."""
     first, second = (solid_of(_types(portions, k), shape) for k, shape in enumerate((shape1, shape2)))
-    return reach + first.ball + second.ball
+    return first.ball, second.ball
 
 
 def _touching(
@@ -108,7 +114,7 @@ def _touching(
 
     middle = (found.first + found.second) * 0.5
     # as in the C engine, geoms without a round skin whose distance just is that of detection do not touch
-    ball1, ball2 = (solid_of(own, shape).ball for own, shape in zip(types, shapes, strict=True))
+    ball1, ball2 = _balls(portions, shape1, shape2)
     skin = ball1 + ball2
     beyond = lax.stop_gradient((found.dist >= reach) & (skin == 0))
     single = Points(found.dist, shape1.pos + middle, found.normal, valid=~features.far & ~beyond)

@@ -22,10 +22,9 @@ from jax import Array, lax
 from jaxsim.collision.convex.hull import searchable
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import Solid, corner_numbers, solid_of, support
-from jaxsim.collision.convex.touched import few_at_a_time, where_asked
+from jaxsim.collision.convex.touched import gathers, of_geoms
 from jaxsim.collision.points import Portion, Shape
 from jaxsim.collision.vec import Frame, Pose, Vec
-from jaxsim.enums import GeomType
 from jaxsim.math.axis import concat
 from jaxsim.math.stage import stage
 
@@ -39,7 +38,6 @@ __all__ = [
     "pick",
     "smooth_rows",
     "stack_vertices",
-    "tabled",
 ]
 
 _T = TypeVar("_T")
@@ -116,42 +114,14 @@ def of_asked(
     shapes: tuple[Shape, Shape],
     others: Any,
 ) -> _T:
-    """`where_asked` for what is found of pairs of geoms; if only some are looked at, those of all types together.
+    """`of_geoms` for a function of the `pairs` too; if only some are looked at, those of all types together."""
+    together = gathers(asked, types)
 
-    Args:
-      function: of `asked`, `pairs`, `shapes` and `others`, as they are or of fewer pairs and worlds.
-      asked: of which pairs and worlds, (npair, W).
-      pairs: the cores, kind by kind.
-      types: types that geoms 1, and geoms 2, may have.
-      shapes: geoms 1 and geoms 2.
-      others: a tree of arrays (..., 1 or npair, 1 or W).
-
-    Returns:
-      the function's result, a tree of arrays (..., npair, W); 0 where nothing is asked.
-    """
-    if not few_at_a_time(asked) or not tabled(types):
-        return function(asked, pairs, shapes, others)
-
-    def few(asked: Array, one: Shape, other: Shape, moved: Any) -> _T:
-        first, second = (own._replace(assets=s.assets) for own, s in zip((one, other), shapes, strict=True))
+    def own(asked: Array, geoms: tuple[Shape, Shape], others: Any) -> _T:
         portion = Portion((tuple(types[0]), tuple(types[1])), len(asked), 1)
-        found = function(
-            asked, pairs_of([portion], first, second), (first, second), _pairs_moved(moved, 0, -2)
-        )
-        return _pairs_moved(found, -2, 0)
+        return function(asked, pairs_of([portion], *geoms) if together else pairs, geoms, others)
 
-    one, other = (s._replace(assets=None) for s in shapes)
-    return _pairs_moved(where_asked(few, asked, one, other, _pairs_moved(others, -2, 0)), 0, -2)
-
-
-def tabled(types: tuple[Sequence[int], Sequence[int]]) -> bool:
-    """Whether assets are tables that all pairs look into; a prism of a height field comes with its pair."""
-    return GeomType.HFIELD not in (*types[0], *types[1])
-
-
-def _pairs_moved(tree: _T, source: int, to: int) -> _T:
-    """With the pairs on another axis of all arrays."""
-    return jax.tree.map(lambda x: jnp.moveaxis(x, source, to), tree)
+    return of_geoms(own, asked, types, shapes, others)
 
 
 def smooth_rows(pairs: Sequence[Pair]) -> Array | None:

@@ -14,12 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.collision.convex.difference import tabled
 from jaxsim.collision.convex.hull import Tables
 from jaxsim.collision.convex.outline import Outline, either, mesh_outline, shape_outline
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import box_corner
-from jaxsim.collision.convex.touched import where_asked
+from jaxsim.collision.convex.touched import of_geoms
 from jaxsim.collision.largest import entry_at, first_largest
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec, unit
@@ -115,16 +114,10 @@ def meeting(
         assert second is not None
         return Meeting(first, second, *settled(_flat(*lax.stop_gradient((first, second, direction)))))
 
-    def few(_: Array, one: Shape, other: Shape, direction: Vec, *codes: Array) -> _Chosen:
-        own = [x._replace(assets=shape.assets) for x, shape in zip((one, other), shapes, strict=True)]
-        return _chosen(types, (own[0], own[1]), direction, [jnp.moveaxis(code, 1, 0) for code in codes])
+    def few(_: Array, shapes: tuple[Shape, Shape], others: tuple[Vec, tuple[Array, Array]]) -> _Chosen:
+        return _chosen(types, shapes, *others)
 
-    if tabled(types):
-        one, other = (shape._replace(assets=None) for shape in shapes)
-        by_pair = (jnp.moveaxis(code, 0, 1) for code in codes)
-        chosen = settled(where_asked(few, asked, one, other, direction, *by_pair))
-    else:
-        chosen = settled(_chosen(types, *lax.stop_gradient((shapes, direction, codes))))
+    chosen = settled(of_geoms(few, asked, types, shapes, (direction, codes)))
     for k, kinds in enumerate(types):
         shape, code, end = shapes[k], codes[k], chosen.ends[k]
         if GeomType.MESH in kinds:

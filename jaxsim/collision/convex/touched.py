@@ -6,16 +6,18 @@ few hundred at a time on a CPU, a share of all on an accelerator, where each rou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.collision.points import Shape
+from jaxsim.enums import GeomType
 from jaxsim.math.stage import platform
 
-__all__ = ["few_at_a_time", "where_asked"]
+__all__ = ["gathers", "of_geoms", "where_asked"]
 
 _LANES = 256
 """How many are computed at a time on a CPU, and least elsewhere."""
@@ -25,13 +27,48 @@ _SHARE = 8
 _T = TypeVar("_T")
 
 
-def few_at_a_time(asked: Array) -> bool:
-    """Whether `where_asked` gathers."""
-    return asked.size > _lanes(asked)
-
-
 def _lanes(asked: Array) -> int:
     return _LANES if platform() == "cpu" else max(_LANES, asked.size // _SHARE)
+
+
+def gathers(asked: Array, types: tuple[Sequence[int], Sequence[int]]) -> bool:
+    """Whether `of_geoms` gathers: prisms of height fields come with their pairs, not from a table of all."""
+    return asked.size > _lanes(asked) and GeomType.HFIELD not in (*types[0], *types[1])
+
+
+def of_geoms(
+    function: Callable[[Array, tuple[Shape, Shape], Any], _T],
+    asked: Array,
+    types: tuple[Sequence[int], Sequence[int]],
+    shapes: tuple[Shape, Shape],
+    others: Any,
+) -> _T:
+    """`where_asked` for what is found of pairs of geoms.
+
+    Args:
+      function: of `asked`, `shapes` and `others`, as they are or of fewer pairs and worlds.
+      asked: of which pairs and worlds, (npair, W).
+      types: types that geoms 1, and geoms 2, may have.
+      shapes: geoms 1 and geoms 2.
+      others: a tree of arrays (..., 1 or npair, 1 or W).
+
+    Returns:
+      the function's result, a tree of arrays (..., npair, W); 0 where nothing is asked.
+    """
+    if not gathers(asked, types):
+        return function(*lax.stop_gradient((asked, shapes, others)))
+
+    def few(asked: Array, one: Shape, other: Shape, moved: Any) -> _T:
+        first, second = (own._replace(assets=s.assets) for own, s in zip((one, other), shapes, strict=True))
+        return _pairs_moved(function(asked, (first, second), _pairs_moved(moved, 0, -2)), -2, 0)
+
+    one, other = (s._replace(assets=None) for s in shapes)
+    return _pairs_moved(where_asked(few, asked, one, other, _pairs_moved(others, -2, 0)), 0, -2)
+
+
+def _pairs_moved(tree: _T, source: int, to: int) -> _T:
+    """With the pairs on another axis of all arrays."""
+    return jax.tree.map(lambda x: jnp.moveaxis(x, source, to), tree)
 
 
 def where_asked(function: Callable[..., _T], asked: Array, *tables: Any) -> _T:
@@ -47,7 +84,7 @@ def where_asked(function: Callable[..., _T], asked: Array, *tables: Any) -> _T:
     """
     asked, tables = lax.stop_gradient((asked, tables))
     pairs, width = asked.shape
-    if not few_at_a_time(asked):
+    if asked.size <= _lanes(asked):
         return function(asked, *tables)
 
     marked, lanes = asked.reshape(-1), _lanes(asked)

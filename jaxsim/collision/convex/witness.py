@@ -119,8 +119,8 @@ def shortest(
       shapes: geoms 1 and geoms 2.
       features: what touches.
     """
-    held = lax.stop_gradient(shapes)
-    (core1, core2), (held1, held2) = _cores(types, shapes), _cores(types, held)
+    core1, core2 = _cores(types, shapes)
+    held1, held2 = lax.stop_gradient((core1, core2))
     base, height = held1.pose.axes.to_world(features.normal), None
     smooth = smooth_rows(pairs)
     if smooth is not None:
@@ -131,7 +131,7 @@ def shortest(
             return _polished(pairs, *_cores(types, shapes), *others, asked)
 
         wanted = smooth & ~features.far
-        polished, height = of_asked(few, wanted, pairs, types, held, (features, base))
+        polished, height = of_asked(few, wanted, pairs, types, shapes, (features, base))
         base = polished.where(wanted, base)
     choice = settled(_choose(held1, held2, features, base, jnp.asarray(_exactly(base.x), base.x.dtype)))
     return _evaluate(pairs, core1, core2, features, base, height, choice, smooth)
