@@ -91,20 +91,17 @@ def _flat_poses(
 
 
 def test_roundings_do_not_swap_the_ends_of_an_edge() -> None:
-    """A slot whose point jumps from end to end has no derivative."""
+    """Where an edge is cut are two corners of one place; a slot that jumps from end to end has no derivative."""
     rng = np.random.default_rng(0)
     middle, half = rng.normal(size=(2, 3, 1, 1))
     edge = middle + half * np.array([[-1.0], [1.0]])
-    found = middle + half * np.array([[-1.0], [0.2], [1.0]]) + 1e-15 * rng.normal(size=(3, 3, 100))
+    found = middle + half * np.array([[0.3], [1.0], [0.3]]) + 1e-15 * rng.normal(size=(3, 3, 100))
     edge, point = (Vec(*jnp.asarray(x)[:, None]) for x in (edge, found))
-    corners = patch._Corners(point, jnp.zeros((1, 3, 100)), jnp.ones((1, 3, 100), bool))
     ring = clip.Ring(point, jnp.zeros((1, 3, 100), int), jnp.full((1, 100), 3))
-    above = Vec(*jnp.asarray(np.cross(half[:, 0, 0], [1.0, 0, 0]))[:, None, None])
-    above = above * (1 / jnp.sqrt(above.dot(above)))
-    faces = patch._Faces(edge, edge, above, -above)
-    numbers, there = patch._ends(corners, faces, jnp.ones((1, 100), bool), ring)
-    assert (np.asarray(numbers) == [[[0], [2]]]).all()
-    assert there.all()
+    assert (np.asarray(patch._ends(ring, edge)) == [[[0], [1]]]).all()
+    # of the point that an end is alone there is no other
+    alone = ring._replace(size=jnp.full((1, 100), 1))
+    assert (np.asarray(patch._ends(alone, edge)) == [[[0], [-1]]]).all()
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
@@ -301,7 +298,7 @@ def test_derivatives(first: str, second: str) -> None:
         tilted = same & (np.arange(200) % 4 == 3)
         assert np.sum(tilted) > 40
         error = np.abs(pushed - slope).max(axis=1)
-        assert np.quantile(error[tilted], 0.9) < 1e-6
+        assert np.quantile(error[tilted], 0.98) < 1e-6
 
 
 @pytest.mark.slow

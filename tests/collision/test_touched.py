@@ -80,3 +80,24 @@ def test_contacts_and_their_derivatives_do_not_depend_on_how_many_worlds_there_a
     assert not used.all()
     for whole, *parts in zip(every, *halves, strict=True):
         np.testing.assert_allclose(whole, np.concatenate(parts), atol=1e-11)
+
+
+def test_meshes_that_differ_between_worlds():
+    """All else may be the same: the vertices alone make the search as wide as there are worlds."""
+    model = jaxsim.load_model(SCENE)
+    data = jaxsim.make_data(model)
+
+    def contacts(size):
+        own = jaxsim.forward(model.replace(mesh_vert=size * model.mesh_vert), data).contact
+        return own.dist, own.pos, own.geom
+
+    sizes = jnp.linspace(0.98, 1.05, 280)
+    every = jax.jit(jax.vmap(contacts))(sizes)
+    assert np.ptp(np.asarray(every[2])[:, :, 0].max(axis=1)) == 0
+    alone = jax.jit(contacts)
+    for w in (0, 100, 279):
+        for found, wanted in zip(every, alone(sizes[w]), strict=True):
+            np.testing.assert_allclose(found[w], wanted, atol=1e-12)
+    # of the wedge, which lies flat, the larger ones are deeper
+    deepest = np.min(np.where(np.asarray(every[2])[:, :, 1] == 2, every[0], 0.0), axis=1)
+    assert np.all(np.diff(deepest) < 0)

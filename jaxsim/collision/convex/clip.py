@@ -19,7 +19,7 @@ from jaxsim.collision.largest import entries_at, entry_at
 from jaxsim.collision.vec import Vec, unit
 from jaxsim.math.stage import stage
 
-__all__ = ["Ring", "common_part", "largest_four", "on_or_below", "runs"]
+__all__ = ["Ring", "common_part", "largest_four", "on_or_below"]
 
 _INSIDE = -1e-15
 """Height over a side, m, above which a corner is inside."""
@@ -45,7 +45,7 @@ def common_part(first: Vec, second: Vec, normal: Vec, asked: Array) -> Ring:
     """What is left of polygons 2, seen along the normals of polygons 1, when it is cut by the sides of polygons 1.
 
     Args:
-      first: polygons 1, clockwise around their normals, components (npair, m, W); corners at the end may repeat.
+      first: polygons 1, clockwise around their normals, components (npair, m, W), filled up with the first.
       second: polygons 2, clockwise around theirs, which point the other way, or edges, (npair, n, W).
       normal: unit normals of polygons 1, components (npair, W).
       asked: of which pairs and worlds, (npair, W); of others the ring is empty.
@@ -71,10 +71,10 @@ class _Sides(NamedTuple):
 @stage
 def _beginning(first: Vec, second: Vec, normal: Vec, asked: Array) -> tuple[_Sides, Ring]:
     """The sides of polygons 1; and polygons 2, with room for all corners that cuts add."""
-    across = runs(first).cross(normal.lifted())
+    across = _runs(first).cross(normal.lifted())
     inward, length = unit(across, across * 0.0, 0.0)
     m, n = first.x.shape[1], second.x.shape[1]
-    run = runs(second)
+    run = _runs(second)
     widest = jnp.broadcast_shapes(*(x.shape[-1:] for x in (*across, *run, asked)))
 
     def wide(x: Array) -> Array:
@@ -144,8 +144,12 @@ def _cut(ring: Ring, sides: _Sides, number: Array) -> Ring:
 
 
 @stage
-def on_or_below(ring: Ring, low: Array) -> Ring:
-    """The corners that are marked, (npair, k, W), in their order; all that are not follow each other."""
+def on_or_below(ring: Ring, low: Array) -> tuple[Ring, Array]:
+    """The corners that are marked, (npair, k, W), in their order; all that are not follow each other.
+
+    Returns:
+      what is left, and which line came to each of its corners in the whole ring, (npair, k, W).
+    """
     place = jnp.arange(ring.line.shape[1], dtype=jnp.int32)[:, None]
     low = low & (place < ring.size[:, None])
     kept = jnp.sum(low, axis=1, dtype=jnp.int32)
@@ -154,7 +158,9 @@ def on_or_below(ring: Ring, low: Array) -> Ring:
     first = jnp.min(jnp.where(low, place, room), axis=1, keepdims=True)
     after = jnp.where(place < leading, place, place + (ring.size - kept)[:, None])
     source = jnp.where(leading > 0, after, place + first) % room
-    return Ring(Vec(*(entries_at(c, source) for c in ring.point)), entries_at(ring.line, source), kept)
+    before = jnp.where(source > 0, source, jnp.maximum(ring.size, 1)[:, None]) - 1
+    left = Ring(Vec(*(entries_at(c, source) for c in ring.point)), entries_at(ring.line, source), kept)
+    return left, entries_at(ring.line, before)
 
 
 class _Walk(NamedTuple):
@@ -233,6 +239,6 @@ def _area(ring: Ring, places: Array) -> Array:
     return 0.5 * jnp.sqrt(vector.dot(vector))
 
 
-def runs(corners: Vec) -> Vec:
+def _runs(corners: Vec) -> Vec:
     """From each corner to the next, and from the last to the first; components (npair, k, W)."""
     return Vec(*(jnp.roll(c, -1, axis=1) for c in corners)) - corners

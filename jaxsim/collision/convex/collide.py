@@ -13,7 +13,7 @@ from jax import Array, lax
 from jaxsim.collision.convex.difference import Pair, pairs_of
 from jaxsim.collision.convex.features import find_features
 from jaxsim.collision.convex.gjk import Nearest, nearest
-from jaxsim.collision.convex.meeting import meeting
+from jaxsim.collision.convex.hull import corners_of
 from jaxsim.collision.convex.patch import contact_patch
 from jaxsim.collision.convex.solid import solid_of
 from jaxsim.collision.convex.witness import shortest
@@ -79,8 +79,8 @@ def collide_nearest(
 def _searched(pairs: list[Pair], shape1: Shape, shape2: Shape, reach: Array, search: Search) -> Nearest:
     """The distances of the cores up to a reach (m); of pairs that are not asked they are far."""
     # what differs between worlds makes all of it as wide as the worlds are many
-    numbers = (shape1.pose, shape2.pose, shape1.sizes, shape2.sizes, reach, search.active)
-    width = width_of(numbers)
+    hulls = [corners_of(shape.assets) for shape in (shape1, shape2)]
+    width = width_of((shape1.pose, shape2.pose, shape1.sizes, shape2.sizes, hulls, reach, search.active))
     asked = search._replace(active=widen(search.active, width))
     found = nearest(pairs, *lax.stop_gradient((widen(reach, width), asked)))
     return found._replace(far=found.far | ~asked.active)
@@ -134,9 +134,8 @@ def _touching(
     codes = (features.code1[:, rows], features.code2[:, rows])
     flats = [portions[k] for k in flat]
     assert single.valid is not None
-    met = meeting((_types(flats, 0), _types(flats, 1)), (one, other), single.normal, codes, single.valid)
-    met, most = met._replace(second=met.second.moved(other.pos - one.pos)), max(p.points for p in flats)
-    patch = contact_patch(met, single.normal, radius, reach, single.valid, most)
+    types, most = (tuple(_types(flats, 0)), tuple(_types(flats, 1))), max(p.points for p in flats)
+    patch = contact_patch(types, (one, other), single.normal, codes, radius, reach, single.valid, most)
     patch, start = _instead(single, patch, one.pos), 0
     for k, portion in zip(flat, flats, strict=True):
         own = _rows(patch, start, start + portion.size)

@@ -115,13 +115,13 @@ def of_asked(
     others: Any,
 ) -> _T:
     """`of_geoms` for a function of the `pairs` too; if only some are looked at, those of all types together."""
-    together = gathers(asked, types)
+    together = gathers(asked, shapes)
 
     def own(asked: Array, geoms: tuple[Shape, Shape], others: Any) -> _T:
         portion = Portion((tuple(types[0]), tuple(types[1])), len(asked), 1)
         return function(asked, pairs_of([portion], *geoms) if together else pairs, geoms, others)
 
-    return of_geoms(own, asked, types, shapes, others)
+    return of_geoms(own, asked, shapes, others)
 
 
 def smooth_rows(pairs: Sequence[Pair]) -> Array | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,7 +25,16 @@ from jaxsim.model import Model
 from jaxsim.structure.climb import Ladder, ladder
 from jaxsim.structure.hulls import Hulls, hulls
 
-__all__ = ["Corners", "Hull", "Tables", "corner_at", "farthest_corners", "hulls_of", "searchable"]
+__all__ = [
+    "Corners",
+    "Hull",
+    "Tables",
+    "corner_at",
+    "corners_of",
+    "farthest_corners",
+    "hulls_of",
+    "searchable",
+]
 
 _WHOLE = 96
 """Most corners of hulls that are searched as a whole: on a CPU as dear as a climb's gathers."""
@@ -75,6 +84,11 @@ class Corners(NamedTuple):
     """
 
     points: Vec
+
+
+def corners_of(assets: Any) -> Any:
+    """The corners of hulls in the `assets` of a `Shape`, a tree of arrays (..., 1 or W); None: it has none."""
+    return assets.vert if isinstance(assets, Tables) else assets
 
 
 def hulls_of(model: Model) -> Tables:

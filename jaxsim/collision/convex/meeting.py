@@ -7,18 +7,23 @@ box has three edges at a corner. Of the other types the face or edge that turns 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.collision.convex.hull import Tables
-from jaxsim.collision.convex.outline import Outline, either, mesh_outline, shape_outline
+from jaxsim.collision.convex.outline import (
+    Outline,
+    corners_at,
+    either,
+    mesh_outline,
+    normals_at,
+    shape_outline,
+)
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import box_corner
-from jaxsim.collision.convex.touched import of_geoms
 from jaxsim.collision.largest import entry_at, first_largest
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec, unit
@@ -72,28 +77,11 @@ class _Fan(NamedTuple):
     corners: Array
 
 
-class _Chosen(NamedTuple):
-    """What the search's features choose, of geoms 1 and geoms 2.
-
-    Attributes:
-      polygons: rows of polygons, of meshes, (npair, W).
-      ends: rows of the other ends of edges, of boxes numbers of corners.
-      both: whether two faces lie on each other.
-      edged: whether the geom's edge lies on a face of the other's.
-    """
-
-    polygons: tuple[Array, Array]
-    ends: tuple[Array, Array]
-    both: Array
-    edged: tuple[Array, Array]
-
-
 def meeting(
-    types: tuple[Sequence[int], Sequence[int]],
+    types: tuple[tuple[int, ...], tuple[int, ...]],
     shapes: tuple[Shape, Shape],
     direction: Vec,
     codes: tuple[Array, Array],
-    asked: Array,
 ) -> Meeting:
     """The faces and edges of pairs of geoms, and which of them lie on each other.
 
@@ -102,57 +90,21 @@ def meeting(
       shapes: geoms 1 and geoms 2.
       direction: from geom 1 to geom 2, unit vectors, components (npair, W).
       codes: three corners of each that touch, of meshes rows of `mesh_vert`, (3, npair, W); they may repeat.
-      asked: which pairs touch, (npair, W); of others with meshes any faces are given.
     """
-    outlines = [
-        shape_outline(kinds, shape, toward)
-        for kinds, shape, toward in zip(types, shapes, (direction, -direction), strict=True)
-    ]
-    if not any(GeomType.MESH in kinds for kinds in types):
-        first, second = outlines
-        assert first is not None
-        assert second is not None
-        return Meeting(first, second, *settled(_flat(*lax.stop_gradient((first, second, direction)))))
-
-    def few(_: Array, shapes: tuple[Shape, Shape], others: tuple[Vec, tuple[Array, Array]]) -> _Chosen:
-        return _chosen(types, shapes, *others)
-
-    chosen = settled(of_geoms(few, asked, types, shapes, (direction, codes)))
-    for k, kinds in enumerate(types):
-        shape, code, end = shapes[k], codes[k], chosen.ends[k]
-        if GeomType.MESH in kinds:
-            outlines[k] = _outlined(outlines[k], shape, code, chosen.polygons[k], end)
-        if GeomType.BOX in kinds:
-            outline = outlines[k]
-            assert outline is not None
-            outlines[k] = _with_edge(outline, shape, code, end, chosen.edged[k])
-    first, second = outlines
-    assert first is not None
-    assert second is not None
-    flat1, flat2 = settled(_flat(*lax.stop_gradient((first, second, direction)), chosen.both))
-    ruled, (on2, on1) = _ruled(shapes[0].kind, shapes[1].kind) & ~chosen.both, chosen.edged
-    return Meeting(first, second, jnp.where(ruled, on1, flat1), jnp.where(ruled, on2, flat2))
-
-
-def _chosen(
-    types: tuple[Sequence[int], Sequence[int]],
-    shapes: tuple[Shape, Shape],
-    direction: Vec,
-    codes: Sequence[Array],
-) -> _Chosen:
-    """The faces that face each other most, or else the first edge that lies on a face."""
     towards = (direction, -direction)
+    first, second = (
+        settled(shape_outline(shape, toward, types=kinds))
+        for kinds, shape, toward in zip(types, shapes, towards, strict=True)
+    )
+    meshes = [GeomType.MESH in kinds for kinds in types]
+    if not any(meshes):
+        flat1, flat2 = settled(_flat(shapes, (first, second), direction, types=types))
+        return Meeting(first, second, flat1, flat2)
     fan1, fan2 = fans = [
-        settled(
-            _fan(
-                shape,
-                shape_outline(kinds, shape, toward),
-                code,
-                meshes=GeomType.MESH in kinds,
-                boxes=GeomType.BOX in kinds,
-            )
+        settled(_fan(shape, outline, toward, code, types=kinds))
+        for kinds, shape, outline, toward, code in zip(
+            types, shapes, (first, second), towards, codes, strict=True
         )
-        for kinds, shape, toward, code in zip(types, shapes, towards, codes, strict=True)
     ]
     row1, row2, both = settled(_face_on_face(fan1, fan2))
     edge1, face2, found1 = settled(_edge_on_face(fan1, fan2))
@@ -160,16 +112,20 @@ def _chosen(
     turn = fan1.corners <= fan2.corners
     ruled = _ruled(shapes[0].kind, shapes[1].kind) & ~both
     edged = (ruled & turn & found1, ruled & ~turn & found2)
-    polygons, ends = [], []
+    chosen = []
     for k, (row, face, edge) in enumerate(((row1, face1, edge1), (row2, face2, edge2))):
-        polygon, end = face, edge
-        if GeomType.MESH in types[k]:
+        outline, shape, corner = (first, second)[k], shapes[k], codes[k][0]
+        if meshes[k]:
             polygon, end = settled(_flattest(fans[k], towards[k]))
             polygon = jnp.where(both, entry_at(fans[k].polygon, row), jnp.where(edged[1 - k], face, polygon))
-            end = jnp.where(edged[k], edge, end)
-        polygons.append(polygon)
-        ends.append(end)
-    return _Chosen((polygons[0], polygons[1]), (ends[0], ends[1]), both, edged)
+            end, mesh = jnp.where(edged[k], edge, end), shape.kind == GeomType.MESH
+            outline = either(mesh, mesh_outline(shape, jnp.where(mesh, corner, 0), polygon, end), outline)
+        box = (edged[k] & (shape.kind == GeomType.BOX))[:, None]
+        chosen.append(outline._replace(edge=jnp.where(box, jnp.stack([corner, edge], axis=1), outline.edge)))
+    first, second = chosen
+    flat1, flat2 = settled(_flat(shapes, (first, second), direction, both, types=types))
+    on2, on1 = edged
+    return Meeting(first, second, jnp.where(ruled, on1, flat1), jnp.where(ruled, on2, flat2))
 
 
 def _ruled(kind1: Array, kind2: Array) -> Array:
@@ -178,34 +134,28 @@ def _ruled(kind1: Array, kind2: Array) -> Array:
     return mesh & (kind1 != GeomType.CYLINDER) & (kind2 != GeomType.CYLINDER)
 
 
-def _outlined(other: Outline | None, shape: Shape, code: Array, polygon: Array, end: Array) -> Outline:
-    """With the faces and edges of meshes."""
-    mesh = shape.kind == GeomType.MESH
-    own = mesh_outline(shape, jnp.where(mesh, code[0], 0), polygon, end)
-    return own if other is None else either(mesh, own, other)
-
-
 @stage
-def _with_edge(outline: Outline, shape: Shape, code: Array, end: Array, chosen: Array) -> Outline:
-    """With the edges of boxes, where they are `chosen`, from the first corner that touches to another."""
-    edge = jnp.stack([code[0], end], axis=1)
-    corners = shape.axes.lifted().to_world(box_corner(shape.size.lifted(), edge))
-    box = (chosen & (shape.kind == GeomType.BOX))[:, None]
-    return outline._replace(edge=corners.where(box, outline.edge))
-
-
-@stage
-def _flat(first: Outline, second: Outline, direction: Vec, both: Array | None = None) -> tuple[Array, Array]:
+def _flat(
+    shapes: tuple[Shape, Shape],
+    outlines: tuple[Outline, Outline],
+    direction: Vec,
+    both: Array | None = None,
+    *,
+    types: tuple[tuple[int, ...], tuple[int, ...]],
+) -> tuple[Array, Array]:
     """Whether faces of geoms 1 and of geoms 2 lie on the other's face (`both`) or edge."""
-    sides = ((first, direction), (second, -direction))
-    # how much the faces face each other, and how far an edge is from a face's plane
-    facing = [s.normal.dot(d) for s, d in sides]
+    normals, edges, facing = [], [], []
+    for kinds, shape, own, toward in zip(types, shapes, outlines, (direction, -direction), strict=True):
+        normals.append(normals_at(kinds, shape, own.side))
+        ends = corners_at(kinds, shape, toward, own.edge)
+        edges.append(Vec(*(c[:, 1] - c[:, 0] for c in ends)))
+        # how much the faces face each other, and how far an edge is from a face's plane
+        facing.append(normals[-1].dot(toward))
     if both is None:
-        both = first.normal.dot(second.normal) < -_FACING
+        both = normals[0].dot(normals[1]) < -_FACING
     flats = []
-    for (face, _), (other, _), mine, its in zip(sides, sides[::-1], facing, facing[::-1], strict=True):
-        ends = Vec(*(c[:, 1] - c[:, 0] for c in other.edge))
-        level = jnp.square(ends.dot(face.normal)) < _LEVEL * _LEVEL * ends.dot(ends)
+    for normal, edge, mine, its in zip(normals, edges[::-1], facing, facing[::-1], strict=True):
+        level = jnp.square(edge.dot(normal)) < _LEVEL * _LEVEL * edge.dot(edge)
         flats.append(both | ((mine > _FACING) & (mine > its) & level))
     return flats[0], flats[1]
 
@@ -214,21 +164,23 @@ def _flat(first: Outline, second: Outline, direction: Vec, both: Array | None = 
 
 
 @stage
-def _fan(shape: Shape, other: Outline | None, codes: Array, *, meshes: bool, boxes: bool) -> _Fan:
+def _fan(shape: Shape, outline: Outline, toward: Vec, codes: Array, *, types: tuple[int, ...]) -> _Fan:
     """What may touch, of geoms of which three corners (3, npair, W) do; of the types without corners their outline."""
     # of a capsule's core only the third coordinate tells corners apart
     codes = jnp.where(shape.kind == GeomType.CAPSULE, codes & 4, codes)
     second, third = codes[1] != codes[0], (codes[2] != codes[0]) & (codes[2] != codes[1])
     corners = 1 + second.astype(jnp.int32) + third.astype(jnp.int32)
     own: _Fan | None = None
-    if other is not None:
-        run, normal = Vec(*(c[:, 1:] - c[:, :1] for c in other.edge)), other.normal.lifted()
+    plain = [kind for kind in types if kind != GeomType.MESH]
+    if plain:
+        ends, normal = corners_at(plain, shape, toward, outline.edge), normals_at(plain, shape, outline.side)
+        run, normal = Vec(*(c[:, 1:] - c[:, :1] for c in ends)), normal.lifted()
         run, length = unit(run, run * 0.0, 0.0)
         none, edged = jnp.zeros(length.shape, jnp.int32), (length > 0) & (corners < 3)[:, None]
         own = _Fan(none, normal, normal.dot(normal) > 0, none, run, edged, corners)
-        if boxes:
+        if GeomType.BOX in plain:
             own = _with_box_edges(own, shape, codes, second)
-        if not meshes:
+        if len(plain) == len(types):
             return own
 
     tables: Tables = shape.assets

@@ -1,6 +1,7 @@
-"""What a geom turns to a direction: the face that faces it most, and the edge that is most across it.
+"""What a geom turns to a direction: the face that faces it most, and the edge that is most across it, by number.
 
-A cylinder's cap counts as a polygon of sixteen corners; its mantle has an edge wherever it is looked at.
+Which they are is a choice and has no derivative; where their corners are follows from the numbers in closed form. A
+cylinder's cap counts as a polygon of sixteen corners; its mantle has an edge wherever it is looked at.
 """
 
 from __future__ import annotations
@@ -13,22 +14,24 @@ import numpy as np
 from jax import Array
 
 from jaxsim.collision.convex.hull import Tables
-from jaxsim.collision.convex.solid import KINDS
+from jaxsim.collision.convex.solid import box_corner
 from jaxsim.collision.points import Shape
-from jaxsim.collision.vec import Frame, Vec, fallback_unit, unit
+from jaxsim.collision.vec import Vec, fallback_unit, unit
 from jaxsim.enums import GeomType
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import stage
 
-__all__ = ["Outline", "either", "mesh_outline", "shape_outline"]
+__all__ = ["Outline", "corners_at", "either", "filled", "mesh_outline", "normals_at", "shape_outline"]
 
 _CAP = 16
 """Corners of the polygon in a cylinder's cap."""
+_MANTLE = 2 * _CAP
+"""The number of the upper end of a cylinder's edge, after the corners of both caps; the lower end's follows."""
 _UPRIGHT = 1e-3
 """Sine of the angle to a cylinder's axis below which a direction chooses no edge of the mantle: the cap faces it."""
 
-_BOX_TURNS = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]])
-"""Corners of a face of a box, clockwise: along the axis after that of its normal, and along the next as that turns."""
+_BOX_TURNS = np.array([[1, 1], [1, 0], [0, 0], [0, 1]])
+"""Corners of a face of a box, clockwise: which end of the axis after that of its normal, and of the next."""
 _BOX_BEGINS = np.array([0, 2, 3, 0, 0, 1])
 """Where in them the C engine begins, of the faces x, y, z, -x, -y, -z."""
 
@@ -40,45 +43,125 @@ Across the axis rounding errors would choose a cap, and beside a cylinder with t
 
 
 class Outline(NamedTuple):
-    """A face and an edge of each pair, in the world frame.
+    """A face and an edge of each pair, by number.
 
     Attributes:
-      edge: both ends, from the geom's centre, m, components (npair, 2, W).
-      face: corners of the face, clockwise around the normal from where the C engine begins, (npair, n, W); those at
-        the end may repeat. Of a geom without faces the edge.
-      normal: outward unit normal of the face, components (npair, W); 0: there are none, or none that turns there.
+      edge: both ends, see `corners_at`, (npair, 2, W).
+      face: corners of the face, clockwise around its normal from where the C engine begins, filled up with the first,
+        (npair, n, W). Of a geom without faces the edge.
+      side: which face it is, see `normals_at`, (npair, W); -1: there is none, or none that turns there.
     """
 
-    edge: Vec
-    face: Vec
-    normal: Vec
-
-    def moved(self, offset: Vec) -> Outline:
-        """The same elsewhere, for an offset (m) of each pair, components (npair, W)."""
-        by = offset.lifted()
-        return self._replace(edge=self.edge + by, face=self.face + by)
+    edge: Array
+    face: Array
+    side: Array
 
 
-def shape_outline(types: Sequence[int], shape: Shape, direction: Vec) -> Outline | None:
-    """The faces and edges of geoms that turn to a direction; of meshes see `mesh_outline`.
+def corners_at(types: Sequence[int], shape: Shape, direction: Vec, numbers: Array) -> Vec:
+    """Where corners are.
 
     Args:
       types: types that the geoms may have; those without edges get 0 for all.
       shape: the geoms.
-      direction: unit vectors in the world frame; the edge of a mantle depends on it continuously.
+      direction: unit vectors that the geoms look at, components (npair, W); a mantle's edge depends on them.
+      numbers: of meshes rows of `mesh_vert`; of boxes and capsules as in `box_corner`; of cylinders those of the upper
+        cap, of the lower cap, and both ends of the edge; (npair, k, W).
 
     Returns:
-      None if there are meshes only.
+      from the geoms' centres in the world frame, m, components (npair, k, W).
+    """
+    found: Vec | None = None
+    if any(kind not in _CORNERS for kind in types):
+        zero = jnp.zeros(numbers.shape, shape.sizes.dtype)
+        found = Vec(zero, zero, zero)
+    for kind in types:
+        if kind not in _CORNERS:
+            continue
+        mine = (shape.kind == kind)[:, None]
+        own = _CORNERS[GeomType(kind)](shape, direction, jnp.where(mine, numbers, 0))
+        found = own if found is None else own.where(mine, found)
+    assert found is not None
+    return shape.axes.lifted().to_world(found)
+
+
+def _box_corners(shape: Shape, _: Vec, numbers: Array) -> Vec:
+    return box_corner(shape.size.lifted(), numbers)
+
+
+def _capsule_corners(shape: Shape, _: Vec, numbers: Array) -> Vec:
+    half, zero = shape.size.y, jnp.zeros_like(shape.size.y)
+    return box_corner(Vec(zero, zero, half).lifted(), numbers)
+
+
+def _cylinder_corners(shape: Shape, direction: Vec, numbers: Array) -> Vec:
+    """Corners of the caps' polygons, and the ends of the mantle's line nearest to a direction."""
+    radius, half = shape.size.x[:, None], shape.size.y[:, None]
+    local = shape.axes.to_local(direction)
+    across = Vec(local.x, local.y, jnp.zeros_like(local.z))
+    rim = unit(across, fallback_unit(across), _UPRIGHT)[0].lifted()
+    mantle = numbers >= _MANTLE
+    lower = jnp.where(mantle, numbers > _MANTLE, numbers >= _CAP)
+    sign = jnp.where(lower, -1.0, 1.0).astype(half.dtype)
+    angle = -2 * np.pi / _CAP * np.arange(_CAP)  # clockwise, seen from above
+    cosine, sine = (jnp.asarray(x, half.dtype)[numbers % _CAP] for x in (np.cos(angle), np.sin(angle)))
+    x, y = jnp.where(mantle, rim.x, cosine), jnp.where(mantle, rim.y, sign * sine)
+    return Vec(radius * x, radius * y, half * sign)
+
+
+def _mesh_corners(shape: Shape, _: Vec, numbers: Array) -> Vec:
+    return Vec.split(rows_by_world(shape.assets.vert, numbers))
+
+
+_CORNERS: dict[GeomType, Callable[[Shape, Vec, Array], Vec]] = {
+    GeomType.BOX: _box_corners,
+    GeomType.CAPSULE: _capsule_corners,
+    GeomType.CYLINDER: _cylinder_corners,
+    GeomType.MESH: _mesh_corners,
+}
+
+
+def normals_at(types: Sequence[int], shape: Shape, sides: Array) -> Vec:
+    """Where faces look.
+
+    Args:
+      types: types that the geoms may have.
+      shape: the geoms.
+      sides: of meshes numbers of polygons; of boxes those of x, y, z, -x, -y, -z; of cylinders of the upper and of the
+        lower cap; (npair, W).
+
+    Returns:
+      outward unit normals in the world frame, components (npair, W); 0 where the number is negative.
+    """
+    zero = jnp.zeros(sides.shape, shape.sizes.dtype)
+    found = Vec(zero, zero, zero)
+    for kind in types:
+        mine = (shape.kind == kind) & (sides >= 0)
+        if kind == GeomType.MESH:
+            normal = Vec.split(rows_by_world(shape.assets.normal, jnp.where(mine, sides, 0)))
+            found = (normal * (1.0 / jnp.sqrt(normal.dot(normal)))).where(mine, found)
+        elif kind in (GeomType.BOX, GeomType.CYLINDER):
+            axes = 3 if kind == GeomType.BOX else 1
+            sign = jnp.where(mine, jnp.where(sides < axes, 1.0, -1.0), 0.0).astype(zero.dtype)
+            axis = sides % 3 if kind == GeomType.BOX else jnp.full_like(sides, 2)
+            found = found + Vec(*(jnp.where(axis == k, sign, 0.0) for k in range(3)))
+    return shape.axes.to_world(found)
+
+
+@stage
+def shape_outline(shape: Shape, direction: Vec, *, types: tuple[int, ...]) -> Outline:
+    """The faces and edges of geoms that turn to a direction; of meshes see `mesh_outline`.
+
+    Args:
+      shape: the geoms.
+      direction: unit vectors in the world frame, components (npair, W).
+      types: types that the geoms may have; those without edges get 0 for all.
     """
     local = shape.axes.to_local(direction)
-    edged = [kind for kind in types if kind in _FORMS]
-    found: Outline | None = None
-    if any(not KINDS[GeomType(kind)].edges for kind in types):
-        zero = local * 0.0
-        found = Outline(_joined([zero, zero]), zero.lifted(), zero)
-    for kind in edged:
-        own = _FORMS[GeomType(kind)](shape, local)
-        found = own if found is None else either(shape.kind == kind, own, found)
+    none = jnp.zeros(local.x.shape, jnp.int32)
+    found = Outline(_joined([none, none]), none[:, None], none - 1)
+    for kind in types:
+        if kind in _FORMS:
+            found = either(shape.kind == kind, _FORMS[GeomType(kind)](local), found)
     return found
 
 
@@ -93,74 +176,60 @@ def mesh_outline(shape: Shape, corner: Array, polygon: Array, end: Array) -> Out
       end: the other end.
     """
     tables: Tables = shape.assets
-    rows = rows_by_world(jnp.asarray(tables.hulls.polygon)[..., None], polygon)
+    face = rows_by_world(jnp.asarray(tables.hulls.polygon)[..., None], polygon)
     # in the mesh's order: at which end of an edge a search stops may be a matter of rounding
-    ends = jnp.stack([jnp.minimum(corner, end), jnp.maximum(corner, end)], axis=1)
-    axes = shape.axes.lifted()
-    edge, face = (axes.to_world(Vec.split(rows_by_world(tables.vert, r))) for r in (ends, rows))
-    normal = Vec.split(rows_by_world(tables.normal, polygon))
-    normal = normal * (1.0 / jnp.sqrt(normal.dot(normal)))
-    return Outline(edge, face, shape.axes.to_world(normal))
+    return Outline(jnp.stack([jnp.minimum(corner, end), jnp.maximum(corner, end)], axis=1), face, polygon)
 
 
-@stage
 def either(mine: Array, own: Outline, other: Outline) -> Outline:
     """One or the other, filled up to one number of corners."""
-    sides = max(o.face.x.shape[1] for o in (own, other))
-
-    def filled(face: Vec) -> Vec:
-        return Vec(*(jnp.concatenate([c, *[c[:, -1:]] * (sides - c.shape[1])], axis=1) for c in face))
-
-    many = mine[:, None]
-    face = filled(own.face).where(many, filled(other.face))
-    return Outline(own.edge.where(many, other.edge), face, own.normal.where(mine, other.normal))
+    sides, many = max(o.face.shape[1] for o in (own, other)), mine[:, None]
+    return Outline(
+        jnp.where(many, own.edge, other.edge),
+        jnp.where(many, filled(own.face, sides), filled(other.face, sides)),
+        jnp.where(mine, own.side, other.side),
+    )
 
 
-@stage
-def _of_box(shape: Shape, local: Vec) -> Outline:
+def filled(polygon: Array, sides: int) -> Array:
+    """Corners of a polygon (npair, k, W), then the first again and again."""
+    return jnp.concatenate([polygon, *[polygon[:, :1]] * (sides - polygon.shape[1])], axis=1)
+
+
+def _of_box(local: Vec) -> Outline:
     """Of boxes, for local directions, components (npair, W): the axis nearest to them is the face's normal."""
     number = _largest_axis(local)
-    turned, size = (Vec(*(v.pick((number + k) % 3) for k in range(3))) for v in (local, shape.size))
-    axes = Frame(*(shape.axes.pick((number + k) % 3) for k in range(3)))
-    sign, u_sign, v_sign = (jnp.where(c >= 0, 1.0, -1.0).astype(c.dtype) for c in turned)
+    turned = Vec(*(local.pick((number + k) % 3) for k in range(3)))
+    up, u_end, v_end = ((c >= 0).astype(jnp.int32) for c in turned)
     along_u = jnp.abs(turned.y) <= jnp.abs(turned.z)
 
-    def corner(u: Array | float, v: Array | float) -> Vec:
-        return axes.to_world(Vec(size.x * sign, size.y * u, size.z * v))
+    def corner(u: Array, v: Array) -> Array:
+        return (up << number) | (u << (number + 1) % 3) | (v << (number + 2) % 3)
 
-    ends = [corner(jnp.where(along_u, s, u_sign), jnp.where(along_u, v_sign, s)) for s in (1.0, -1.0)]
-    begin = jnp.asarray(_BOX_BEGINS)[number + 3 * (sign < 0)]
-    turns = [jnp.asarray(_BOX_TURNS, size.x.dtype)[(begin + k) % 4] for k in range(4)]
-    corners = [corner(uv[..., 0], uv[..., 1] * sign) for uv in turns]
-    return Outline(_joined(ends), _joined(corners), axes.x * sign)
-
-
-@stage
-def _of_capsule(shape: Shape, local: Vec) -> Outline:
-    del local
-    half = shape.axes.z * shape.size.y
-    edge = _joined([half, -half])
-    return Outline(edge, edge, half * 0.0)
+    ends = [corner(jnp.where(along_u, s, u_end), jnp.where(along_u, v_end, s)) for s in (1, 0)]
+    side = number + 3 * (1 - up)
+    begin = jnp.asarray(_BOX_BEGINS, jnp.int32)[side]
+    turns = [jnp.asarray(_BOX_TURNS, jnp.int32)[(begin + k) % 4] for k in range(4)]
+    corners = [corner(uv[..., 0], jnp.where(up > 0, uv[..., 1], 1 - uv[..., 1])) for uv in turns]
+    return Outline(_joined(ends), _joined(corners), side)
 
 
-@stage
-def _of_cylinder(shape: Shape, local: Vec) -> Outline:
+def _of_capsule(local: Vec) -> Outline:
+    none = jnp.zeros(local.x.shape, jnp.int32)
+    edge = _joined([none + 4, none])
+    return Outline(edge, edge, none - 1)
+
+
+def _of_cylinder(local: Vec) -> Outline:
     """Of cylinders, for local directions, components (npair, W): a cap, and the mantle's line nearest to them."""
-    radius, half = shape.size.x, shape.size.y
-    across = Vec(local.x, local.y, jnp.zeros_like(local.z))
-    rim = unit(across, fallback_unit(across), _UPRIGHT)[0] * radius
-    sign = jnp.where(local.z >= 0, 1.0, -1.0).astype(local.z.dtype)
-    ends = [shape.axes.to_world(Vec(rim.x, rim.y, half * s)) for s in (1.0, -1.0)]
-    angle = -2 * np.pi / _CAP * np.arange(_CAP)[:, None]
-    cosine, sine = (jnp.asarray(x, half.dtype) for x in (np.cos(angle), np.sin(angle)))
-    axes = shape.axes.lifted()
-    around = axes.x * (radius[:, None] * cosine) + axes.y * (radius[:, None] * sign[:, None] * sine)
+    lower = (local.z < 0).astype(jnp.int32)
     turned = jnp.square(local.z) > _CAPPED * _CAPPED * local.dot(local)
-    normal = shape.axes.z * jnp.where(turned, sign, jnp.zeros_like(sign))
-    return Outline(_joined(ends), around + axes.z * (half * sign)[:, None], normal)
+    face = jnp.arange(_CAP, dtype=jnp.int32)[:, None] + _CAP * lower[:, None]
+    edge = _joined([jnp.full_like(lower, _MANTLE + k) for k in range(2)])
+    return Outline(edge, face, jnp.where(turned, lower, -1))
 
 
-_FORMS: dict[GeomType, Callable[[Shape, Vec], Outline]] = {
+_FORMS: dict[GeomType, Callable[[Vec], Outline]] = {
     GeomType.BOX: _of_box,
     GeomType.CAPSULE: _of_capsule,
     GeomType.CYLINDER: _of_cylinder,
@@ -170,12 +239,9 @@ _FORMS: dict[GeomType, Callable[[Shape, Vec], Outline]] = {
 def _largest_axis(v: Vec) -> Array:
     """The number of the component of the largest size."""
     x, y, z = (jnp.abs(c) for c in v)
-    return jnp.where((x >= y) & (x >= z), 0, jnp.where(y >= z, 1, 2))
+    return jnp.where((x >= y) & (x >= z), 0, jnp.where(y >= z, 1, 2)).astype(jnp.int32)
 
 
-def _joined(corners: list[Vec]) -> Vec:
-    """Corners, components (npair, W), on a new axis before the last."""
-    width = jnp.broadcast_shapes(*(x.shape for corner in corners for x in corner))
-    return Vec(
-        *(jnp.stack([jnp.broadcast_to(x, width) for x in c], axis=-2) for c in zip(*corners, strict=True))
-    )
+def _joined(numbers: list[Array]) -> Array:
+    """Numbers of corners (npair, W) on a new axis before the last."""
+    return jnp.stack(numbers, axis=1)

@@ -1,312 +1,296 @@
 """Where two geoms lie on each other: up to four points of the common part of two faces, or of a face and an edge.
 
-Both polygons are seen along the normal of a face, and run through in one sense. A corner of their common part is where
-an edge of one enters the other, or begins inside it; of an edge both ends stay, and of a face the four corners that
-`clip` chooses. Depths are measured along the face's normal, each at its own point, so that a geom that is slightly
-tilted is pushed back. The rules are the C engine's. Clipping an edge by half planes: M. Cyrus and J. Beck, "Generalized
-two- and three-dimensional clipping" (1978).
+A polygon, or an edge as a polygon without area, is cut by the sides of a face, seen along the face's normal; of what
+is left an edge's two ends stay, and of a face the four corners that `clip` chooses, all as the C engine does it. That
+is found without derivative, of the pairs that touch. What stays is a corner of one geom, or where two sides cross: so
+its derivatives are those of two lines and of the normals, in closed form. Depths are measured along the face's normal,
+each at its own point, so that a geom that is slightly tilted is pushed back.
 """
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.convex.clip import Ring, common_part, largest_four, on_or_below, runs
-from jaxsim.collision.convex.meeting import Meeting
-from jaxsim.collision.convex.outline import Outline
+from jaxsim.collision.convex.clip import Ring, common_part, largest_four, on_or_below
+from jaxsim.collision.convex.meeting import meeting
+from jaxsim.collision.convex.outline import Outline, corners_at, filled, normals_at
 from jaxsim.collision.convex.settle import settled
-from jaxsim.collision.convex.touched import where_asked
+from jaxsim.collision.convex.touched import of_geoms
 from jaxsim.collision.largest import entries_at, first_largest
-from jaxsim.collision.points import Points
-from jaxsim.collision.vec import Vec, unit
+from jaxsim.collision.points import Points, Shape
+from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import stage
 
 __all__ = ["contact_patch"]
 
 _ROUNDING = 64
-"""Rounding errors of a polygon's size up to which a point counts as inside."""
+"""Rounding errors of a polygon's size below which points count as one, and of lines that count as parallel."""
+
+_Types = tuple[tuple[int, ...], tuple[int, ...]]
+_Shapes = tuple[Shape, Shape]
 
 
 class _Corners(NamedTuple):
-    """Points of each pair; components (npair, k, W).
+    """Which corners stay, of pairs (..., npair, W) of geoms.
 
     Attributes:
-      point: on geom 1, m.
-      height: distance of the polygons there, m.
-      valid: whether it is a corner of the common part.
+      sides: the faces of geoms 1 and of geoms 2 that lie on the other, (2, npair, W); -1: none does.
+      base: a corner of each geom's face or edge, (2, 1, npair, W).
+      begin: where the line of each geom begins that leads through the corner, (2, k, npair, W).
+      end: where it ends.
+      mine: whether the corner is on geom 1's line, (k, npair, W); else on geom 2's.
+      crossing: whether it is where the lines cross; else it is where that line begins.
+      there: whether there is such a corner.
+      point: where it was seen, on geoms 2 if a face of geoms 1 lies on them, else on geoms 1; from the centre of
+        geoms 1 in the world frame, m, components (k, npair, W).
     """
 
+    sides: Array
+    base: Array
+    begin: Array
+    end: Array
+    mine: Array
+    crossing: Array
+    there: Array
     point: Vec
-    height: Array
-    valid: Array
-
-
-class _Faces(NamedTuple):
-    """Polygons that lie on each other, clockwise around their outward unit normals; see `_polygon`."""
-
-    polygon1: Vec
-    polygon2: Vec
-    up1: Vec
-    up2: Vec
 
 
 def contact_patch(
-    meeting: Meeting, direction: Vec, radius: Array, reach: Array, asked: Array, points: int
+    types: _Types,
+    shapes: _Shapes,
+    direction: Vec,
+    codes: tuple[Array, Array],
+    radius: Array,
+    reach: Array,
+    asked: Array,
+    points: int,
 ) -> Points:
-    """Contact points of faces and edges that lie on each other.
+    """Contact points of faces and edges that lie on each other, from the centres of geoms 1.
 
     Args:
-      meeting: faces and edges that lie on each other, relative to the same point.
+      types: types that geoms 1, and geoms 2, may have; those without edges get 0 for all.
+      shapes: geoms 1 and geoms 2.
       direction: from geom 1 to geom 2, unit vectors, components (npair, W).
+      codes: three corners of each that touch, of meshes rows of `mesh_vert`, (3, npair, W); they may repeat.
       radius: of the balls around geoms 1 (capsules), m, (npair, 1 or W).
       reach: distance at which contacts are detected, m, (npair, 1 or W).
       asked: which pairs touch at all, (npair, W); no faces of others are looked at.
       points: how many are kept, 2 or 4; of an edge there are two.
     """
-    first, second, flat1, flat2 = meeting
-    faces, highest = _faces(first, second, direction, flat1, flat2), reach + radius
-    wanted = asked & (flat1 | flat2)
-    seen = lax.stop_gradient(faces)
-    kept = where_asked(functools.partial(_kept, points), wanted, seen, flat1, flat2, highest)
-    chosen = _clipped(faces, flat1, flat2, highest, kept.line)._replace(valid=kept.there)
-    if kept.point is not None:
-        chosen = _as_seen(chosen, seen, kept.point, flat1 & flat2)
-    return _contacts(chosen, -faces.up2, radius)
+
+    def few(asked: Array, shapes: _Shapes, others: tuple[Vec, tuple[Array, Array], Array]) -> _Corners:
+        return _kept(types, shapes, *others, asked, points)
+
+    kept = of_geoms(few, asked, shapes, (direction, codes, reach + radius))
+    return _contacts(shapes, direction, radius, kept, types=types)
 
 
-def _polygon(side: Outline, flat: Array) -> Vec:
-    """The face where it is `flat`, else the edge as a polygon without area."""
-    sides = side.face.x.shape[1]
-    edge = Vec(*(jnp.concatenate([c[:, :1]] + [c[:, 1:]] * (sides - 1), axis=1) for c in side.edge))
-    return side.face.where(flat[:, None], edge)
+def _kept(
+    types: _Types,
+    shapes: _Shapes,
+    direction: Vec,
+    codes: tuple[Array, Array],
+    highest: Array,
+    asked: Array,
+    points: int,
+) -> _Corners:
+    """Cuts faces and edges as the C engine does, and chooses from what is left."""
+    first, second, flat1, flat2 = meeting(types, shapes, direction, codes)
+    polygons = settled(_polygons(first, second, flat1, flat2))
+    cut = settled(_cutting(shapes, direction, polygons, first, second, flat1, flat2, types=types))
+    ring = common_part(cut.by, cut.what, cut.up, asked & (flat1 | flat2))
+    ring, came = settled(
+        on_or_below(ring, (ring.point - _start(cut.by)).dot(cut.up.lifted()) <= highest[:, None])
+    )
+    places = settled(_ends(ring, cut.what))
+    if points > 2:
+        both = (flat1 & flat2)[:, None]
+        places = jnp.where(
+            both, largest_four(ring), jnp.pad(places, ((0, 0), (0, 2), (0, 0)), constant_values=-1)
+        )
+    sides = [jnp.where(flat, own.side, -1) for own, flat in ((first, flat1), (second, flat2))]
+    return settled(_lines(polygons, cut.turned, flat1, sides, ring, came, places))
+
+
+def _polygon(own: Outline, flat: Array) -> Array:
+    """Corners of the face where it is `flat`, else of the edge, there and back."""
+    return jnp.where(flat[:, None], own.face, filled(own.edge, own.face.shape[1]))
 
 
 @stage
-def _faces(first: Outline, second: Outline, direction: Vec, flat1: Array, flat2: Array) -> _Faces:
-    """Polygons; a normal that is not used is that of the face of the other."""
-    up1 = first.normal.where(flat1, -second.normal.where(flat2, -direction))
-    up2 = second.normal.where(flat2, -up1)
-    return _Faces(_polygon(first, flat1), _polygon(second, flat2), up1, up2)
+def _polygons(first: Outline, second: Outline, flat1: Array, flat2: Array) -> tuple[Array, Array]:
+    """Faces or edges by number, filled up to one number of corners."""
+    both = _polygon(first, flat1), _polygon(second, flat2)
+    sides = max(polygon.shape[1] for polygon in both)
+    return filled(both[0], sides), filled(both[1], sides)
 
 
-@stage
-def _clipped(faces: _Faces, flat1: Array, flat2: Array, highest: Array, lines: Array) -> _Corners:
-    """Where some sides of polygons 1 and 2, by number (npair, m, W), enter the other polygon."""
-    polygon1, polygon2, up1, up2 = faces
-    along, facing = up1.lifted(), up2.lifted()
-    run1, run2 = -runs(polygon1), runs(polygon2)
-    size = jnp.sqrt(jnp.sum(run1.dot(run1), axis=1) + jnp.sum(run2.dot(run2), axis=1))
-    mine = lines < polygon1.x.shape[1]
-
-    # both in one sense of rotation: then every corner of the common part is where an edge enters the other polygon
-    (a1, b1), (a2, b2) = _ends_of(polygon1, lines), _ends_of(polygon2, lines - polygon1.x.shape[1])
-    start, run = b1.where(mine, a2), (a1 - b1).where(mine, b2 - a2)
-    sides1, sides2 = (polygon1, run1.cross(along)), (polygon2, run2.cross(along))
-    enter, inside = _entry(start, run, mine, sides1, sides2, size)
-
-    # on geom 1, corners of polygon 2 straight above; how far from geom 2 is measured along its own normal
-    on = start + run * enter
-    rise = (on - _start(polygon1)).dot(along)
-    height = jnp.where(mine, (on - _start(polygon2)).dot(facing), -rise * along.dot(facing))
-    valid = inside & jnp.where(mine, flat2[:, None], flat1[:, None])
-    return _Corners(on.where(mine, on - along * rise), height, valid & (height <= highest[:, None]))
-
-
-def _ends_of(polygon: Vec, sides: Array) -> tuple[Vec, Vec]:
-    """Both ends of sides by number, of numbers that are none anything."""
-    count = polygon.x.shape[1]
-    return _at(polygon, sides % count), _at(polygon, (sides + 1) % count)
-
-
-_Sides = tuple[Vec, Vec]
-"""A point on each side of polygons and its normal in the plane, of any length, components (npair, k, W)."""
-
-
-def _entry(
-    start: Vec, run: Vec, mine: Array, sides1: _Sides, sides2: _Sides, size: Array
-) -> tuple[Array, Array]:
-    """Where edges of one polygon enter the other.
-
-    Args:
-      start: where edges begin, components (npair, m, W).
-      run: to where they end.
-      mine: which are of polygons 1, (npair or nothing, m, 1 or W).
-      sides1: of polygons 1; those without a normal bound nothing.
-      sides2: of polygons 2.
-      size: of both polygons, m, (npair, W).
-
-    Returns:
-      the share of the run (npair, m, W), 0 for an edge that begins inside, and whether any of the edge is inside.
-    """
-    eps = float(jnp.finfo(start.x.dtype).eps)
-    snap = _ROUNDING * eps * size[:, None]
-    most = max(corners.x.shape[1] for corners, _ in (sides1, sides2))
-    planes: list[tuple[Vec, Array]] = []
-    for corners, outward in (sides1, sides2):
-        outward, _ = unit(outward, outward * 0.0, snap)
-        more = ((0, 0), (0, most - corners.x.shape[1]), (0, 0))
-        normal, offset = (jnp.pad(c, more) for c in outward), jnp.pad(corners.dot(outward), more)
-        planes.append((Vec(*(c[:, None] for c in normal)), offset[:, None]))
-    (normal1, offset1), (normal2, offset2) = planes
-    mine = mine[..., None, :]
-    outward, offset = normal2.where(mine, normal1), jnp.where(mine, offset2, offset1)
-    level = Vec(*(c[:, :, None] for c in start)).dot(outward) - offset
-    slope = Vec(*(c[:, :, None] for c in run)).dot(outward)
-    snap = snap[:, None]
-    flat = jnp.abs(slope) <= snap
-    share = -level / jnp.where(flat, 1.0, slope)
-    never = jnp.where(level > snap, jnp.inf, -jnp.inf)
-    enter = jnp.max(jnp.where(flat, never, jnp.where(slope < 0, share, -jnp.inf)), axis=2)
-    leave = jnp.min(jnp.where(flat | (slope < 0), jnp.inf, share), axis=2)
-    enter = jnp.maximum(enter, 0.0)
-    inside = enter <= jnp.minimum(leave, 1.0) + _ROUNDING * eps
-    return jnp.minimum(enter, 1.0), inside
-
-
-class _Kept(NamedTuple):
-    """Which corners stay.
+class _Cut(NamedTuple):
+    """What cuts what; corners in the world frame, from the centres of geoms 1, m, components (npair, m, W).
 
     Attributes:
-      line: the number of the side that begins there, those of polygons 1 first, (npair, 2 or 4, W).
-      there: whether it is there.
-      point: of faces, where the C engine sees it, on polygons 2, m, components (npair, 4, W); None if not asked.
+      by: the face that cuts.
+      up: its normal, components (npair, W).
+      what: the other's face or edge, from its deeper end.
+      turned: whether the edge is turned for that, (npair, W).
     """
 
-    line: Array
-    there: Array
-    point: Vec | None
-
-
-def _kept(points: int, asked: Array, faces: _Faces, flat1: Array, flat2: Array, highest: Array) -> _Kept:
-    """Cuts faces and edges as the C engine does, and chooses from what is left."""
-    ring = _ring(faces, flat1, flat2, highest, asked)
-    lines = _both_ways(faces, flat1)
-    corners = settled(_clipped(faces, flat1, flat2, highest, lines))
-    numbers, there = settled(_ends(corners, faces, flat1, ring))
-    ends = entries_at(lines, numbers), there
-    if points < 4:
-        return _Kept(*ends, None)
-    return _Kept(*settled(_of_faces(faces, ring, largest_four(ring), flat1 & flat2, *ends)))
+    by: Vec
+    up: Vec
+    what: Vec
+    turned: Array
 
 
 @stage
-def _of_faces(
-    faces: _Faces, ring: Ring, places: Array, both: Array, line: Array, there: Array
-) -> tuple[Array, Array, Vec]:
-    """Four corners where faces lie on each other, else the two of an edge."""
-    sides, most = faces.polygon1.x.shape[1], max(polygon.x.shape[1] for polygon in faces[:2])
-    own = entries_at(ring.line, places)
-    # in a ring the lines of polygons 2 follow as many as either has
-    own = jnp.where(own < most, own, own + sides - most)
-
-    def chosen(four: Array, two: Array) -> Array:
-        return jnp.where(both[:, None], four, jnp.pad(two, ((0, 0), (0, 2), (0, 0))))
-
-    return chosen(own, line), chosen(places < ring.size[:, None], there), _at(ring.point, places)
-
-
-def _ring(faces: _Faces, flat1: Array, flat2: Array, highest: Array, asked: Array) -> Ring:
-    """What is left of a face or an edge that is cut by a face, as the C engine lists it, up to a height over that face.
-
-    A clipped edge is a polygon that comes back: where the edge is cut are two corners. So of an edge whose other end is
-    above the face there may be one point or the same point twice.
-    """
-    cutting, cut, up = settled(_cutting(faces, flat1, flat2))
-    ring = common_part(cutting, cut, up, asked)
-    return settled(on_or_below(ring, (ring.point - _start(cutting)).dot(up.lifted()) <= highest[:, None]))
+def _cutting(
+    shapes: _Shapes,
+    direction: Vec,
+    polygons: tuple[Array, Array],
+    first: Outline,
+    second: Outline,
+    flat1: Array,
+    flat2: Array,
+    *,
+    types: _Types,
+) -> _Cut:
+    """The face that cuts is geom 1's, if that lies on geom 2."""
+    one, other = shapes
+    polygon1 = corners_at(types[0], one, direction, polygons[0])
+    polygon2 = corners_at(types[1], other, -direction, polygons[1]) + (other.pos - one.pos).lifted()
+    mine = flat1[:, None]
+    by, what = polygon1.where(mine, polygon2), polygon2.where(mine, polygon1)
+    up = normals_at(types[0], one, first.side).where(flat1, normals_at(types[1], other, second.side))
+    height = what.dot(up.lifted())
+    turned = (height[:, 1] < height[:, 0]) & ~(flat1 & flat2)
+    return _Cut(by, up, Vec(*(_turned(c, turned) for c in what)), turned)
 
 
-@stage
-def _cutting(faces: _Faces, flat1: Array, flat2: Array) -> tuple[Vec, Vec, Vec]:
-    """The face that cuts, the other's face or edge, from its deeper end, and the normal of the first."""
-    sides = max(faces.polygon1.x.shape[1], faces.polygon2.x.shape[1])
-
-    def filled(polygon: Vec) -> Vec:
-        more = ((0, 0), (0, sides - polygon.x.shape[1]), (0, 0))
-        return Vec(*(jnp.pad(c, more, mode="edge") for c in polygon))
-
-    polygon1, polygon2, mine = filled(faces.polygon1), filled(faces.polygon2), flat1[:, None]
-    cutting, cut, up = (
-        polygon1.where(mine, polygon2),
-        polygon2.where(mine, polygon1),
-        faces.up1.where(flat1, faces.up2),
-    )
-    # an edge is its first corner, and then the other
-    height = cut.dot(up.lifted())
-    turn = (height[:, 1:2] < height[:, :1]) & ~(flat1 & flat2)[:, None]
-    turned = Vec(*(jnp.concatenate([c[:, 1:2], *[c[:, :1]] * (sides - 1)], axis=1) for c in cut))
-    return cutting, turned.where(turn, cut), up
-
-
-def _both_ways(faces: _Faces, flat1: Array) -> Array:
-    """The numbers of the sides that are an edge and the way back, if the other polygon is a face, (npair, 2, W)."""
-    sides1, sides2 = (polygon.x.shape[1] for polygon in faces[:2])
-    there, back = (jnp.where(flat1, sides1 + a, b) for a, b in ((0, 0), (sides2 - 1, sides1 - 1)))
-    return jnp.stack([there, back], axis=1).astype(jnp.int32)
+def _turned(edge: Array, turned: Array) -> Array:
+    """An edge as a polygon (npair, m, W) from its other end."""
+    return jnp.where(turned[:, None], filled(edge[:, 1::-1], edge.shape[1]), edge)
 
 
 @stage
-def _ends(corners: _Corners, faces: _Faces, flat1: Array, ring: Ring) -> tuple[Array, Array]:
-    """The numbers of the corners at both ends of what is left of an edge, and whether they are there, (npair, 2, W)."""
-    run1, run2 = (Vec(*(c[:, 1] - c[:, 0] for c in polygon)) for polygon in (faces.polygon1, faces.polygon2))
-    run, up = run2.where(flat1, run1), faces.up1.where(flat1, faces.up2)
-    # seen from above the face, where points of the edge and those below them are at one place
-    run = (run - up * run.dot(up)).lifted()
-    along = corners.point.dot(run)
-    ends = [first_largest(jnp.where(corners.valid, sign * along, -jnp.inf)) for sign in (-1, 1)]
-    low, high = (entries_at(along, end[:, None]) for end in ends)
-    place = jnp.arange(ring.line.shape[1], dtype=jnp.int32)[:, None]
-    left = ring.point.dot(run)
+def _ends(ring: Ring, edge: Vec) -> Array:
+    """Places in the ring of both ends of what is left of an edge, (npair, 2, W); -1 where there is none."""
+    run = Vec(*(c[:, 1:2] - c[:, :1] for c in edge))
+    along = ring.point.dot(run)
+    place = jnp.arange(along.shape[1], dtype=jnp.int32)[:, None]
     inside = place < ring.size[:, None]
-    far = [first_largest(jnp.where(inside, sign * left, -jnp.inf)) for sign in (-1, 1)]
-    places = [jnp.minimum(*far), jnp.maximum(*far)]
-    places = jnp.stack([jnp.where(ring.size > 2, p, k) for k, p in enumerate(places)], axis=1)
-    here = entries_at(left, places)
-    numbers = jnp.where(jnp.abs(here - low) <= jnp.abs(here - high), *(end[:, None] for end in ends))
-    there = (place[:2] < ring.size[:, None]) & entries_at(corners.valid, numbers)
-    return numbers, there
+    # an end may be listed twice, apart by rounding errors, which must not decide about the order of the two
+    eps = float(jnp.finfo(along.dtype).eps)
+    near = _ROUNDING * eps * (run.dot(run) + jnp.max(jnp.abs(along), axis=1, keepdims=True))
+    found = []
+    for sign in (-1, 1):
+        high = jnp.where(inside, sign * along, -jnp.inf)
+        most = jnp.max(high, axis=1, keepdims=True)
+        found.append(first_largest((inside & (high >= most - near)).astype(along.dtype)))
+    places = [jnp.minimum(*found), jnp.maximum(*found)]
+    ends = jnp.stack([jnp.where(ring.size > 2, p, k) for k, p in enumerate(places)], axis=1)
+    return jnp.where(ends < ring.size[:, None], ends, -1)
 
 
 @stage
-def _as_seen(corners: _Corners, faces: _Faces, point: Vec, both: Array) -> _Corners:
-    """Corners of faces that lie on each other as the C engine sees them, with the derivatives they have.
+def _lines(
+    polygons: tuple[Array, Array],
+    turned: Array,
+    flat1: Array,
+    sides: Sequence[Array],
+    ring: Ring,
+    came: Array,
+    places: Array,
+) -> _Corners:
+    """The lines that lead through the corners at some places (npair, k, W) of the ring."""
+    there = (places >= 0) & (places < ring.size[:, None])
+    places = jnp.maximum(places, 0)
+    goes, came, point = (
+        entries_at(ring.line, places),
+        entries_at(came, places),
+        Vec(*(entries_at(c, places) for c in ring.point)),
+    )
+    mine, m = flat1[:, None], polygons[0].shape[1]
+    cutting, cut = jnp.where(mine, *polygons), jnp.where(mine, *polygons[::-1])
+    cut = _turned(cut, turned)
+    # lines from m on are those of what is cut: a corner on one of those is on it, any other is a corner of what cuts
+    on_cut, crossing = jnp.maximum(goes, came) >= m, (goes >= m) != (came >= m)
+    own = jnp.where(goes >= m, goes, jnp.where(crossing, came, m)) - m
+    other = jnp.where(goes < m, goes, jnp.where(crossing, came, 0))
 
-    Polygons of meshes need not be quite flat: heights inside of one are those of what cuts leave of its sides.
+    def ends(polygon: Array, line: Array) -> tuple[Array, Array]:
+        return entries_at(polygon, line), entries_at(polygon, (line + 1) % m)
 
-    Args:
-      corners: the corners.
-      faces: the polygons.
-      point: where the C engine sees them on polygons 2, m, components (npair, 4, W).
-      both: in which pairs faces lie on each other, (npair, W).
-    """
-    along = faces.up1.lifted()
-    rise = (point - _start(faces.polygon1)).dot(along)
+    # the ring goes round as what is cut does, and along the sides that cut from their ends
+    of_cut, of_cutting = ends(cut, own), ends(cutting, other)[::-1]
+    begin, end = (
+        jnp.stack([jnp.where(mine, b, a), jnp.where(mine, a, b)])
+        for a, b in zip(of_cut, of_cutting, strict=True)
+    )
+    base = jnp.stack([polygon[:, :1] for polygon in polygons])
+    base, begin, end = (jnp.moveaxis(x, 1, -2) for x in (base, begin, end))
+    on1, crossing, there, *point = (jnp.moveaxis(x, 0, -2) for x in (on_cut != mine, crossing, there, *point))
+    return _Corners(jnp.stack(sides), base, begin, end, on1, crossing, there, Vec(*point))
+
+
+@stage
+def _contacts(
+    shapes: _Shapes,
+    direction: Vec,
+    radius: Array,
+    kept: _Corners,
+    *,
+    types: _Types,
+) -> Points:
+    """The corners as points half way between the geoms, where they were seen, with the derivatives of their lines."""
+    one, other = shapes
+    numbers = jnp.moveaxis(jnp.concatenate([kept.base, kept.begin, kept.end], axis=1), -2, 1)
+    mine, crossing, there, *seen = (
+        jnp.moveaxis(x, -2, 0) for x in (kept.mine, kept.crossing, kept.there, *kept.point)
+    )
+    k = mine.shape[1]
+    corners1 = corners_at(types[0], one, direction, numbers[0])
+    corners2 = corners_at(types[1], other, -direction, numbers[1]) + (other.pos - one.pos).lifted()
+    (base1, begin1, end1), (base2, begin2, end2) = (
+        (_start(c), Vec(*(x[:, 1 : 1 + k] for x in c)), Vec(*(x[:, 1 + k :] for x in c)))
+        for c in (corners1, corners2)
+    )
+    # a normal that is not used is that of the face of the other
+    (side1, side2), flat1 = kept.sides, kept.sides[0] >= 0
+    normal2 = normals_at(types[1], other, side2)
+    up1 = normals_at(types[0], one, side1).where(flat1, -normal2.where(side2 >= 0, -direction))
+    up2 = normal2.where(side2 >= 0, -up1)
+    along, facing = up1.lifted(), up2.lifted()
+
+    # where the corner's line crosses the other geom's, seen along the normal
+    run1, run2 = end1 - begin1, end2 - begin2
+    start, run = begin1.where(mine, begin2), run1.where(mine, run2)
+    barrier, across = begin2.where(mine, begin1), run2.where(mine, run1).cross(along)
+    slope, level = run.dot(across), (start - barrier).dot(across)
+    tiny = _ROUNDING * float(jnp.finfo(slope.dtype).eps)
+    steep = crossing & (jnp.square(slope) > tiny * tiny * run.dot(run) * across.dot(across))
+    on = start - run * jnp.where(steep, level / jnp.where(steep, slope, 1.0), 0.0)
+
+    # on geom 1, corners of geom 2 straight above; how far from geom 2 is measured along its own normal
+    def placed(on: Vec, mine: Array) -> tuple[Vec, Array]:
+        rise = (on - base1).dot(along)
+        height = jnp.where(mine, (on - base2).dot(facing), -rise * along.dot(facing))
+        return on.where(mine, on - along * rise), height
 
     def moved(x: Array, to: Array) -> Array:
-        return x + lax.stop_gradient(jnp.where(both[:, None], to - x, 0.0))
+        return x + lax.stop_gradient(to - x)
 
-    height = moved(corners.height, -rise * along.dot(faces.up2.lifted()))
-    return _Corners(Vec(*map(moved, corners.point, point - along * rise)), height, corners.valid)
-
-
-@stage
-def _contacts(corners: _Corners, normal: Vec, radius: Array) -> Points:
-    """The corners as points half way between the geoms."""
-    dist = corners.height - radius[:, None]
-    pos = corners.point + normal.lifted() * (0.5 * dist + radius[:, None])
-    normal = Vec(*(jnp.broadcast_to(c[:, None], dist.shape) for c in normal))
-    return Points(dist, pos, normal, valid=corners.valid)
+    (point, height), (there_point, there_height) = placed(on, mine), placed(Vec(*seen), ~flat1[:, None])
+    point, height = Vec(*map(moved, point, there_point)), moved(height, there_height)
+    dist = height - radius[:, None]
+    normal = -facing
+    pos = point + normal * (0.5 * dist + radius[:, None])
+    normal = Vec(*(jnp.broadcast_to(c, dist.shape) for c in normal))
+    return Points(dist, pos, normal, valid=there)
 
 
 def _start(vectors: Vec) -> Vec:
     """The first of each pair, components (npair, 1, W)."""
     return Vec(*(c[:, :1] for c in vectors))
-
-
-def _at(vectors: Vec, numbers: Array) -> Vec:
-    """Vectors, components (npair, m, W), that were chosen of (npair, k, W)."""
-    return Vec(*(entries_at(c, numbers) for c in vectors))

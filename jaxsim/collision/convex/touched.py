@@ -6,22 +6,22 @@ few hundred at a time on a CPU, a share of all on an accelerator, where each rou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.collision.convex.hull import Tables
 from jaxsim.collision.points import Shape
-from jaxsim.enums import GeomType
 from jaxsim.math.stage import platform
 
 __all__ = ["gathers", "of_geoms", "where_asked"]
 
 _LANES = 256
 """How many are computed at a time on a CPU, and least elsewhere."""
-_SHARE = 8
+_SHARE = 16
 """On accelerators, how many times fewer are computed at a time than there are."""
 
 _T = TypeVar("_T")
@@ -31,15 +31,19 @@ def _lanes(asked: Array) -> int:
     return _LANES if platform() == "cpu" else max(_LANES, asked.size // _SHARE)
 
 
-def gathers(asked: Array, types: tuple[Sequence[int], Sequence[int]]) -> bool:
-    """Whether `of_geoms` gathers: prisms of height fields come with their pairs, not from a table of all."""
-    return asked.size > _lanes(asked) and GeomType.HFIELD not in (*types[0], *types[1])
+def gathers(asked: Array, shapes: tuple[Shape, Shape]) -> bool:
+    """Whether `of_geoms` gathers: not shapes that come with their pairs, as prisms do, nor tables of each world."""
+    shared = all(
+        isinstance(shape.assets, Tables) and shape.assets.vert.shape[-1] == 1
+        for shape in shapes
+        if shape.assets is not None
+    )
+    return shared and asked.size > _lanes(asked)
 
 
 def of_geoms(
     function: Callable[[Array, tuple[Shape, Shape], Any], _T],
     asked: Array,
-    types: tuple[Sequence[int], Sequence[int]],
     shapes: tuple[Shape, Shape],
     others: Any,
 ) -> _T:
@@ -48,14 +52,13 @@ def of_geoms(
     Args:
       function: of `asked`, `shapes` and `others`, as they are or of fewer pairs and worlds.
       asked: of which pairs and worlds, (npair, W).
-      types: types that geoms 1, and geoms 2, may have.
       shapes: geoms 1 and geoms 2.
       others: a tree of arrays (..., 1 or npair, 1 or W).
 
     Returns:
       the function's result, a tree of arrays (..., npair, W); 0 where nothing is asked.
     """
-    if not gathers(asked, types):
+    if not gathers(asked, shapes):
         return function(*lax.stop_gradient((asked, shapes, others)))
 
     def few(asked: Array, one: Shape, other: Shape, moved: Any) -> _T:
