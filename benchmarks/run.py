@@ -22,6 +22,7 @@ from rich.console import Console
 
 from benchmarks.figure import draw
 from jaxsim.cli.compare import compare, machine, tables
+from jaxsim.parallel import use_cores
 
 __all__ = ["CASES", "compare_within", "locate", "main", "page"]
 
@@ -33,6 +34,9 @@ CASES = {
     "own humanoid": ("jaxsim", "models/humanoid.xml"),
     "barkour": ("mujoco", "mjx/test_data/barkour_v0/assets/barkour_v0_mjx.xml"),
     "shadow hand": ("mujoco", "mjx/test_data/shadow_hand/scene_right.xml"),
+    "muscle arm": ("mujoco", "mjx/test_data/actuator/arm26.xml"),
+    "fish": ("dm_control", "suite/fish.xml"),
+    "ten humanoids": ("mujoco", "mjx/test_data/humanoid/10_humanoids.xml"),
 }
 """Model by name: the installed package that carries it and its path there."""
 
@@ -81,7 +85,9 @@ def main(
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         backend, at = pool.submit(_device).result()  # a GPU belongs to the process that measures
     worlds = worlds or ((1024,) if backend == "cpu" else (1024, 2048, 4096, 8192))
-    results = []
+    name = name or backend
+    out.mkdir(parents=True, exist_ok=True)
+    report = {"machine": at, "results": []}
     for case in cases:
         for k, count in enumerate(worlds):
             with console.status(case) as status:
@@ -95,19 +101,21 @@ def main(
                     repeats=repeats,
                     gradient_worlds=min(gradient_worlds, count) if k == 0 else 0,
                 )
-            results.append(
+            report["results"].append(
                 {"case": case, "worlds": count, "steps": steps, "engines": measured, "left_out": left_out}
             )
             for engine, why in left_out.items():
                 console.print(f"{case}: {engine} is left out: {why}", highlight=False)
             console.print(*tables(f"{case}, {count:,} worlds", measured))
-    report = {"machine": at, "results": results}
-    out.mkdir(parents=True, exist_ok=True)
-    name = name or backend
-    (out / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
-    (out / f"{name}.md").write_text(page(report, name))
-    draw(report, out / f"{name}.png")
+        _save(report, out / name)
     console.print(f"saved {out / name}.json, .md and .png", highlight=False)
+
+
+def _save(report: dict[str, Any], path: Path) -> None:
+    """Writes what is measured so far, as JSON, Markdown and a plot."""
+    path.with_name(f"{path.name}.json").write_text(json.dumps(report, indent=1) + "\n")
+    path.with_name(f"{path.name}.md").write_text(page(report, path.name))
+    draw(report, path.with_name(f"{path.name}.png"))
 
 
 def compare_within(
@@ -169,12 +177,18 @@ def _measure(
     options: dict[str, Any],
 ) -> None:
     """What the process does: sends what it is doing, then the result."""
-    jax.config.update("jax_enable_x64", False)
+    _start()
     pipe.send(measure(path, engines, say=pipe.send, **options))
 
 
-def _device() -> tuple[str, dict[str, Any]]:
+def _start() -> None:
+    """Settings of a process that computes: on a CPU each core is a device, for all engines that run on JAX."""
     jax.config.update("jax_enable_x64", False)
+    use_cores()
+
+
+def _device() -> tuple[str, dict[str, Any]]:
+    _start()
     return jax.default_backend(), machine()
 
 

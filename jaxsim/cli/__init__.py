@@ -18,6 +18,7 @@ from jaxsim.cli.rollout import rollout
 from jaxsim.cli.train import train
 from jaxsim.cli.tune import tune
 from jaxsim.cli.view import view
+from jaxsim.parallel import use_cores
 
 __all__ = ["main"]
 
@@ -47,6 +48,8 @@ def main(args: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if args is None else args)
     if args is None and words[:1] != ["benchmark"]:  # which measures how long it takes to compile
         keep_programs()
+    if args is None and words[:1] in (["rollout"], ["benchmark"], ["tune"]):  # of many worlds
+        use_cores()
     try:
         if words[:1] == ["train"] and words[1:] and not {"-h", "--help"} & set(words):
             train(Path(words[1]), tuple(words[2:]))  # its options are the settings of the file

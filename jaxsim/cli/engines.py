@@ -1,6 +1,6 @@
 """One way to drive jaxsim and its peers: the same states, controls and options, as batches of worlds.
 
-A peer is an engine that reads the same MJCF: `mjx` (MuJoCo XLA, on the same device as jaxsim) and `mujoco` (the C
+A peer is an engine that reads the same MJCF: `mjx` (MuJoCo XLA, on the same devices as jaxsim) and `mujoco` (the C
 engine, one thread per core). Peers are imported only when asked for.
 """
 
@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxsim
+from jaxsim import parallel
 
 __all__ = ["ENGINES", "Engine", "JaxEngine", "MujocoEngine", "Workload"]
 
@@ -135,15 +136,21 @@ class JaxEngine:
         return time.perf_counter() - start
 
     def _rollout(self, model: Any, batch: Any, ctrl: jax.Array, *, checkpoint: bool = False) -> Any:
-        def body(data: Any, u: jax.Array) -> tuple[Any, None]:
-            return jax.vmap(self._step, in_axes=(None, 0))(model, data.replace(ctrl=u)), None
+        """Data of all worlds after controls (steps, worlds, nu), on as many devices as divide the worlds."""
 
-        final, _ = jax.lax.scan(jax.checkpoint(body) if checkpoint else body, batch, ctrl)
-        return final
+        def one(model: Any, data: Any, ctrl: jax.Array) -> Any:
+            def body(data: Any, u: jax.Array) -> tuple[Any, None]:
+                return self._step(model, data.replace(ctrl=u)), None
+
+            return jax.lax.scan(jax.checkpoint(body) if checkpoint else body, data, ctrl)[0]
+
+        mesh = parallel.worlds_mesh(ctrl.shape[1])
+        return parallel.vmap(one, in_axes=(None, 0, 0), mesh=mesh)(model, batch, jnp.swapaxes(ctrl, 0, 1))
 
     def prepare(self, work: Workload, chunk: int) -> int:
         """See `Engine.prepare`."""
-        self._initial = jax.block_until_ready(_batched(self._data, work))
+        mesh = parallel.worlds_mesh(work.worlds)
+        self._initial = jax.block_until_ready(parallel.spread(_batched(self._data, work), mesh))
         dtype = jnp.result_type(float)
         self._chunks = [
             jnp.asarray(work.ctrl[k : k + chunk], dtype) for k in range(0, work.steps - chunk + 1, chunk)

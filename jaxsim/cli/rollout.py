@@ -12,7 +12,7 @@ import tyro
 from jaxsim.cli.models import CommandError, load
 from jaxsim.cli.outputs import check_outputs
 
-__all__ = ["Run", "rollout", "simulate", "starting_keyframe", "starting_pose"]
+__all__ = ["Run", "random_motion", "rollout", "simulate", "starting_keyframe", "starting_pose"]
 
 _CHUNK = 50
 """Most steps of one compiled call; the progress bar moves once a call."""
@@ -26,6 +26,7 @@ def rollout(
     seed: int = 0,
     out: Path | None = None,
     plot: Path | None = None,
+    record: Path | None = None,
 ) -> None:
     """Steps many worlds of a model under smooth random controls and says how it went.
 
@@ -39,24 +40,36 @@ def rollout(
         seed: Seed of velocities and controls.
         out: Write the trajectories to this .npz file.
         plot: Draw the rollout into this image file.
+        record: Write the trajectories to this folder while they are computed, in constant memory; a run that was
+            interrupted goes on. Read it by `jaxsim.recording.Recording.open`.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     if worlds < 1 or steps < 1:
         raise CommandError("--worlds and --steps must be at least 1")
+    if record and (out or plot):
+        raise CommandError("--record keeps nothing in memory that --out or --plot could write")
     check_outputs(out, plot)
     console = Console()
-    with console.status(f"compiling {model} for {worlds:,} worlds"):
-        compiled = load(model)
-        fields = ("qpos", "ncon") + (("qvel", "sensordata") if out else ())
-        run = simulate(compiled, worlds, steps, seed, fields)
     columns = (
         TextColumn("[progress.description]{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
+    if record:
+        with Progress(*columns, console=console) as progress:
+            task = progress.add_task("steps", total=steps)
+            found = _record(
+                load(model), worlds, steps, seed, record, lambda n: progress.update(task, completed=n)
+            )
+        console.print(f"{found.steps:,} steps of {found.worlds:,} worlds: {found.folder}", highlight=False)
+        return
+    with console.status(f"compiling {model} for {worlds:,} worlds"):
+        compiled = load(model)
+        fields = ("qpos", "ncon") + (("qvel", "sensordata") if out else ())
+        run = simulate(compiled, worlds, steps, seed, fields)
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("steps", total=steps)
         for done in run.chunks():
@@ -135,8 +148,8 @@ def starting_keyframe(model: Any) -> int | None:
     return (keys.index("home") if "home" in keys else 0) if keys else None
 
 
-def simulate(model: Any, worlds: int, steps: int, seed: int, fields: tuple[str, ...]) -> Run:
-    """Compiles a rollout under smooth random controls.
+def random_motion(model: Any, worlds: int, seed: int) -> tuple[Any, Any]:
+    """Starting data of all worlds, and smooth random controls.
 
     Each actuator follows two sinusoids of random phase, of 0.3 to 1.5 Hz, about its control in the starting
     keyframe; together they deviate by at most 8% of its control range, or by 0.1 where it has none.
@@ -144,9 +157,10 @@ def simulate(model: Any, worlds: int, steps: int, seed: int, fields: tuple[str, 
     Args:
         model: The model.
         worlds: Number of worlds.
-        steps: Steps of every world.
         seed: Seed of the starting velocities and of the controls.
-        fields: Data fields to record.
+
+    Returns:
+        Data with a leading axis of worlds, and the controls (nu,) as a function of the numbers of step and world.
     """
     import jax
     import jax.numpy as jnp
@@ -167,25 +181,70 @@ def simulate(model: Any, worlds: int, steps: int, seed: int, fields: tuple[str, 
     width, ctrl = jnp.asarray(width, real), jnp.asarray(ctrl, real)
     timestep = jnp.asarray(model.opt.timestep, real)
 
-    def controls(k: jax.Array, omega: jax.Array, phase: jax.Array) -> jax.Array:
-        return ctrl + width / 2 * jnp.sum(jnp.sin(omega * k * timestep + phase), 0)
-
-    chunk = max(d for d in range(1, min(steps, _CHUNK) + 1) if steps % d == 0)
-    chunk = steps if chunk < min(steps, _CHUNK) // 5 else chunk
-
-    def advance(state: Any, done: jax.Array) -> Any:
-        times = (done + jnp.arange(chunk)).astype(real)
-        u = jax.vmap(jax.vmap(controls, (0, None, None)), (None, 0, 0))(times, omega, phase)
-        run = jax.vmap(lambda s, c: jaxsim.rollout(model, s, c, fields=fields))
-        return run(state, u)
+    def controls(step: jax.Array, world: jax.Array) -> jax.Array:
+        return ctrl + width / 2 * jnp.sum(jnp.sin(omega[world] * step * timestep + phase[world]), 0)
 
     qvel = jnp.asarray(0.05 * rng.standard_normal((worlds, model.nv)), real)
     start_qpos = jnp.asarray(qpos, real)
-    state = jax.vmap(lambda v: data.replace(qpos=start_qpos, qvel=v))(qvel)
+    return jax.vmap(lambda v: data.replace(qpos=start_qpos, qvel=v))(qvel), controls
+
+
+def simulate(model: Any, worlds: int, steps: int, seed: int, fields: tuple[str, ...]) -> Run:
+    """Compiles a rollout under smooth random controls.
+
+    Args:
+        model: The model.
+        worlds: Number of worlds.
+        steps: Steps of every world.
+        seed: As in `random_motion`.
+        fields: Data fields to record.
+    """
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    import jaxsim
+    from jaxsim import parallel
+
+    state, controls = random_motion(model, worlds, seed)
+    chunk = max(d for d in range(1, min(steps, _CHUNK) + 1) if steps % d == 0)
+    chunk = steps if chunk < min(steps, _CHUNK) // 5 else chunk
+    mesh = parallel.worlds_mesh(worlds)
+    state, numbers = parallel.spread((state, np.arange(worlds)), mesh)
+
+    def one(state: Any, world: jax.Array, done: jax.Array) -> Any:
+        u = jax.vmap(controls, (0, None))(done + jnp.arange(chunk), world)
+        return jaxsim.rollout(model, state, u, fields=fields)
+
+    advance = jax.jit(parallel.vmap(one, (0, 0, None), mesh))
     start = time.perf_counter()
-    compiled = jax.jit(advance).lower(state, np.int32(0)).compile()
+    compiled = advance.lower(state, numbers, np.int32(0)).compile()
     seconds = time.perf_counter() - start
-    return Run(worlds, steps, float(model.opt.timestep), seconds, compiled, state, chunk)
+
+    def step(state: Any, done: Any) -> Any:
+        return compiled(state, numbers, done)
+
+    return Run(worlds, steps, float(model.opt.timestep), seconds, step, state, chunk)
+
+
+def _record(model: Any, worlds: int, steps: int, seed: int, folder: Path, progress: Any) -> Any:
+    """The same motion, to a folder."""
+    from jaxsim.recording import record
+
+    data, controls = random_motion(model, worlds, seed)
+    try:
+        return record(
+            model,
+            data,
+            folder,
+            steps=steps,
+            fields=("qpos", "qvel", "sensordata", "ncon", "warning"),
+            control=lambda data, step, world: controls(step, world),
+            chunk=_CHUNK,
+            progress=progress,
+        )
+    except (ValueError, OSError) as error:
+        raise CommandError(f"--record {folder}: {error}") from error
 
 
 def _summary(name: str, model: Any, run: Run) -> Any:
@@ -201,8 +260,9 @@ def _summary(name: str, model: Any, run: Run) -> Any:
     table = Table(title=f"{Path(name).stem}: {run.worlds:,} worlds x {run.steps:,} steps", show_header=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
-    device = jax.devices()[0]
-    table.add_row("device", f"{device.device_kind} ({device.platform}, {run.final.qpos.dtype})")
+    device, count = jax.devices()[0], len(run.final.qpos.sharding.device_set)
+    many = f"{count} x " if count > 1 else ""
+    table.add_row("device", f"{many}{device.device_kind} ({device.platform}, {run.final.qpos.dtype})")
     table.add_row("speed", f"{run.speed:,.0f} steps/s")
     table.add_row("realtime factor", f"{run.speed * run.timestep:,.1f}")
     table.add_row("simulated", f"{run.worlds * run.steps * run.timestep:,.1f} s in {run.run_seconds:.2f} s")

@@ -110,6 +110,7 @@ def measure(model: Any, worlds: int, steps: int, seed: int) -> Sizes:
     import numpy as np
 
     import jaxsim
+    from jaxsim import parallel
     from jaxsim.cli.rollout import starting_pose
     from jaxsim.collision.broad import count_in_reach
     from jaxsim.results import BAD_STATE, WarningBit
@@ -136,7 +137,9 @@ def measure(model: Any, worlds: int, steps: int, seed: int) -> Sizes:
         end, (ncon, pairs) = jax.lax.scan(step, data.replace(qpos=start), jax.random.split(controls, steps))
         return jnp.max(ncon), jnp.max(pairs, axis=0), end.warning
 
-    ncon, pairs, warning = jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(seed), worlds))
+    mesh = parallel.worlds_mesh(worlds)
+    keys = parallel.spread(jax.random.split(jax.random.key(seed), worlds), mesh)
+    ncon, pairs, warning = jax.jit(parallel.vmap(one, mesh=mesh))(keys)
     warning = np.asarray(warning)
     good = warning & BAD_STATE == 0
     if not good.any():

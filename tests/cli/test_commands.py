@@ -9,6 +9,7 @@ from PIL import Image
 
 from jaxsim import load_model
 from jaxsim.cli import main
+from jaxsim.recording import Recording
 
 SLIDER = """<mujoco model="slider"><worldbody><body name="block"><joint name="slide" type="slide" axis="1 0 0"/>
 <geom size="0.1"/></body></worldbody><actuator><motor joint="slide"/></actuator></mujoco>"""
@@ -61,6 +62,19 @@ def test_the_seed_decides(slider, tmp_path):
             runs.append(saved["qpos"])
     np.testing.assert_array_equal(runs[0], runs[1])
     assert not np.array_equal(runs[0], runs[2])
+
+
+def test_rollout_records_what_it_would_have_returned(slider, tmp_path, capsys):
+    out, folder = tmp_path / "traj.npz", tmp_path / "run"
+    main(["rollout", slider, "--worlds", "2", "--steps", "70", "--out", str(out)])
+    main(["rollout", slider, "--worlds", "2", "--steps", "60", "--record", str(folder)])
+    main(["rollout", slider, "--worlds", "2", "--steps", "70", "--record", str(folder)])
+    assert "70 steps of 2 worlds" in capsys.readouterr().out
+    with np.load(out) as saved:
+        np.testing.assert_allclose(Recording.open(folder).load("qpos"), saved["qpos"], atol=1e-9)
+    other = ["rollout", slider, "--worlds", "3", "--steps", "70", "--record", str(folder)]
+    assert "another worlds" in refused(other, capsys)
+    assert "nothing in memory" in refused([*other, "--out", str(out)], capsys)
 
 
 def test_rollout_draws(slider, tmp_path):

@@ -28,6 +28,14 @@ def test_concepts(capsys):
 
 
 @pytest.mark.slow
+def test_scaling():
+    names = run("scaling.md")
+    assert len(names["batch"].qpos.sharding.device_set) == names["mesh"].size > 1
+    assert names["qpos"].shape == (8, 20, names["model"].nq)
+    assert np.ptp(names["qpos"][:, -1], axis=0).max() > 1e-3
+
+
+@pytest.mark.slow
 def test_start(capsys):
     names = run("index.md")
     assert "no warnings" in capsys.readouterr().out

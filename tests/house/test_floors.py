@@ -10,7 +10,7 @@ import jaxsim
 ROOT = Path(jaxsim.__file__).parent
 
 FLOORS = (
-    ("enums", "results", "keys"),
+    ("enums", "results", "keys", "parallel"),
     ("pytree",),
     ("math", "views", "options", "visual", "hooks"),
     ("catalogue", "sdf"),
@@ -20,7 +20,7 @@ FLOORS = (
     ("collision",),
     ("solver",),
     ("pipeline",),
-    ("rollout", "support"),
+    ("rollout", "recording", "support"),
     ("mjcf",),
     ("compile",),
     ("models", "interop", "viewer"),
