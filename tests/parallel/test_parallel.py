@@ -85,6 +85,16 @@ def test_gradients_by_what_is_shared_are_summed(model, batch):
         np.testing.assert_allclose(many, one, rtol=1e-10, atol=1e-12)
 
 
+def test_loops_may_start_from_constants():
+    """As a user's own controller does."""
+
+    def settled(x):
+        return jax.lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] + x), (0, jnp.zeros(())))[1]
+
+    x = np.arange(8.0)
+    np.testing.assert_array_equal(jax.jit(parallel.vmap(settled))(x), 3 * x)
+
+
 def test_keys_do_not_depend_on_devices():
     key = jax.random.key(7)
     found = [
