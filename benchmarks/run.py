@@ -201,7 +201,9 @@ def page(report: dict[str, Any], name: str) -> str:
         "",
         f"{at['device']}, {at['processor']}, {at['cores']} cores (load {at['load'] or 0:.0f} at the start), "
         f"{at['dtype']}, Python {at['python']}; {versions}; {at['date']}. "
-        "Written by `python -m benchmarks.run`; the C engine computes in float64.",
+        "Written by `python -m benchmarks.run`. On a CPU jaxsim's worlds lie on a device for each core "
+        "(`jaxsim.parallel`), MJX's on one, which uses all cores for large operations; the C engine has a thread for "
+        "each core and computes in float64.",
         "",
         f"![]({name}.png)",
     ]

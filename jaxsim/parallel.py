@@ -22,7 +22,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-__all__ = ["WORLDS", "collect", "own_worlds", "spread", "use_cores", "vmap", "world_keys", "worlds_mesh"]
+__all__ = [
+    "WORLDS",
+    "collect",
+    "own_worlds",
+    "share",
+    "spread",
+    "use_cores",
+    "vmap",
+    "world_keys",
+    "worlds_mesh",
+]
 
 WORLDS = "worlds"
 """Name of the axis that worlds are spread along."""
@@ -126,6 +136,17 @@ def spread(worlds: _T, mesh: Mesh | None = None) -> _T:
         return jax.make_array_from_callback(host.shape, place, lambda part: host[part])
 
     return jax.tree.map(placed, worlds)
+
+
+def share(tree: _T, mesh: Mesh | None = None) -> _T:
+    """Places a copy of what worlds share, such as a model, on each device.
+
+    Args:
+      tree: pytree of arrays; with several processes all of them give the same.
+      mesh: default: all devices.
+    """
+    place = NamedSharding(worlds_mesh() if mesh is None else mesh, PartitionSpec())
+    return jax.tree.map(lambda x: jax.device_put(x, place), tree)
 
 
 def _number_of(worlds: Any, caller: str) -> int:

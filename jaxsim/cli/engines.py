@@ -1,6 +1,6 @@
 """One way to drive jaxsim and its peers: the same states, controls and options, as batches of worlds.
 
-A peer is an engine that reads the same MJCF: `mjx` (MuJoCo XLA, on the same devices as jaxsim) and `mujoco` (the C
+A peer is an engine that reads the same MJCF: `mjx` (MuJoCo XLA, on the first of jaxsim's devices) and `mujoco` (the C
 engine, one thread per core). Peers are imported only when asked for.
 """
 
@@ -115,16 +115,25 @@ class JaxEngine:
         model: The engine's model.
         data: One world of it.
         checkpoint: Whether a rollout to be differentiated rematerialises every step.
+        devices: The most devices that worlds are spread over; None: all.
     """
 
     def __init__(
-        self, name: str, step: Callable[[Any, Any], Any], model: Any, data: Any, *, checkpoint: bool
+        self,
+        name: str,
+        step: Callable[[Any, Any], Any],
+        model: Any,
+        data: Any,
+        *,
+        checkpoint: bool,
+        devices: int | None = None,
     ) -> None:
         self.name = name
         self._step = step
         self._model = model
         self._data = data
         self._checkpoint = checkpoint
+        self._devices = devices
         self._work: Workload | None = None
         self._chunks: list[jax.Array] = []
 
@@ -135,6 +144,9 @@ class JaxEngine:
         jax.jit(self._step).lower(self._model, self._data).compile()
         return time.perf_counter() - start
 
+    def _mesh(self, worlds: int) -> jax.sharding.Mesh:
+        return parallel.worlds_mesh(worlds, jax.devices()[: self._devices])
+
     def _rollout(self, model: Any, batch: Any, ctrl: jax.Array, *, checkpoint: bool = False) -> Any:
         """Data of all worlds after controls (steps, worlds, nu), on as many devices as divide the worlds."""
 
@@ -144,18 +156,19 @@ class JaxEngine:
 
             return jax.lax.scan(jax.checkpoint(body) if checkpoint else body, data, ctrl)[0]
 
-        mesh = parallel.worlds_mesh(ctrl.shape[1])
+        mesh = self._mesh(ctrl.shape[1])
         return parallel.vmap(one, in_axes=(None, 0, 0), mesh=mesh)(model, batch, jnp.swapaxes(ctrl, 0, 1))
 
     def prepare(self, work: Workload, chunk: int) -> int:
         """See `Engine.prepare`."""
-        mesh = parallel.worlds_mesh(work.worlds)
+        mesh = self._mesh(work.worlds)
         self._initial = jax.block_until_ready(parallel.spread(_batched(self._data, work), mesh))
+        self._shared = parallel.share(self._model, mesh)
         dtype = jnp.result_type(float)
         self._chunks = [
             jnp.asarray(work.ctrl[k : k + chunk], dtype) for k in range(0, work.steps - chunk + 1, chunk)
         ]
-        self._compiled = jax.jit(self._rollout).lower(self._model, self._initial, self._chunks[0]).compile()
+        self._compiled = jax.jit(self._rollout).lower(self._shared, self._initial, self._chunks[0]).compile()
         return _bytes(self._compiled)
 
     def run(self, budget: float) -> tuple[int, float]:
@@ -163,7 +176,7 @@ class JaxEngine:
         data, count = self._initial, 0
         start = time.perf_counter()
         for ctrl in self._chunks:
-            data = jax.block_until_ready(self._compiled(self._model, data, ctrl))
+            data = jax.block_until_ready(self._compiled(self._shared, data, ctrl))
             count += ctrl.shape[0] * ctrl.shape[1]
             if time.perf_counter() - start > budget:
                 break
@@ -185,14 +198,15 @@ class JaxEngine:
             The rollout, the rollout with its gradient, the bytes of each, and the seconds that the gradient took
             to compile.
         """
-        initial = _batched(self._data, work)
+        mesh = self._mesh(work.worlds)
+        initial = parallel.spread(_batched(self._data, work), mesh)
         ctrl = jnp.asarray(work.ctrl, jnp.result_type(float))
 
         def loss(ctrl: jax.Array, model: Any, initial: Any) -> jax.Array:
             final = self._rollout(model, initial, ctrl, checkpoint=self._checkpoint)
             return jnp.sum(final.qpos**2) + jnp.sum(final.qvel**2)
 
-        args = (ctrl, self._model, initial)
+        args = (ctrl, parallel.share(self._model, mesh), initial)
         forward = jax.jit(loss).lower(*args).compile()
         start = time.perf_counter()
         both = jax.jit(jax.value_and_grad(loss)).lower(*args).compile()
@@ -263,7 +277,8 @@ def _mjx(path: Path) -> JaxEngine:
     mujoco: Any = importlib.import_module("mujoco")
     mjx: Any = importlib.import_module("mujoco.mjx")
     host = mujoco.MjModel.from_xml_path(str(path))
-    return JaxEngine("mjx", mjx.step, mjx.put_model(host), mjx.make_data(host), checkpoint=True)
+    # as its users run it: spread over two CPU devices its program did not come to an end
+    return JaxEngine("mjx", mjx.step, mjx.put_model(host), mjx.make_data(host), checkpoint=True, devices=1)
 
 
 ENGINES: dict[str, Callable[[Path], Engine]] = {"jaxsim": _jaxsim, "mjx": _mjx, "mujoco": MujocoEngine}

@@ -19,8 +19,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxsim.envs.base import Env
 from jaxsim.envs.randomise import randomise
 from jaxsim.envs.wrappers import wrap_for_training
+from jaxsim.parallel import worlds_mesh
 from jaxsim.train.config import Config
-from jaxsim.train.devices import devices
 
 __all__ = ["act", "blank", "train"]
 
@@ -51,7 +51,7 @@ def train(env: Env, config: Config, report: Report, start: tuple[int, Any] | Non
         brax.train.train(
             env,
             num_timesteps=config.steps - done,
-            max_devices_per_host=len(devices(config.worlds)),
+            max_devices_per_host=worlds_mesh(config.worlds, jax.local_devices()).size,
             wrap_env_fn=wrap_for_training,
             randomization_fn=(lambda model, rng: randomise(model, rng)) if config.randomise else None,
             num_envs=config.worlds,

@@ -21,8 +21,8 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxsim.envs.base import Env, State
 from jaxsim.envs.wrappers import Episode, Vmap, Wrapper
 from jaxsim.math.safe import sqrt
+from jaxsim.parallel import WORLDS, worlds_mesh
 from jaxsim.train.config import Config, Shac
-from jaxsim.train.devices import devices
 from jaxsim.train.networks import Critic, Policy, squash
 from jaxsim.train.normalise import Statistics
 
@@ -93,8 +93,8 @@ class Trainer:
             _rule(self.own.critic_rate, updates * self.own.critic_epochs * self.own.critic_batches, self.own),
         )
         self.restart = jax.jit(self._restart)
-        own = devices(config.worlds)
-        self.update = jax.jit(self._update if len(own) == 1 else self._sharded(own))
+        mesh = worlds_mesh(config.worlds, jax.local_devices())
+        self.update = jax.jit(self._update if mesh.size == 1 else self._sharded(mesh))
 
     def start(self) -> Learner:
         """Before the first update."""
@@ -118,13 +118,13 @@ class Trainer:
     def _restart(self, key: Array) -> State:
         return self.env.reset(jax.random.split(key, self.config.worlds))
 
-    def _sharded(self, own: list[Any]) -> Callable[..., Any]:
+    def _sharded(self, mesh: Mesh) -> Callable[..., Any]:
         """The update with its worlds on several devices, which tell each other gradients."""
-        one, split = PartitionSpec(), PartitionSpec("devices")
+        one, split = PartitionSpec(), PartitionSpec(WORLDS)
         specs = Learner(one, one, one, (one, one), one, split, one)  # pyright: ignore
         return jax.shard_map(
-            lambda learner, fresh: self._update(learner, fresh, "devices"),
-            mesh=Mesh(own, ("devices",)),
+            lambda learner, fresh: self._update(learner, fresh, WORLDS),
+            mesh=mesh,
             in_specs=(specs, split),
             out_specs=(specs, one),
             check_vma=False,

@@ -54,8 +54,12 @@ def test_trajectories_are_those_of_one_device(model, batch):
 def test_a_second_call_does_not_compile_again(model, batch):
     data = parallel.spread(batch[0])
     step = jax.jit(parallel.vmap(jaxsim.step, in_axes=(None, 0)))
-    step(model, step(model, data))
+    shared = parallel.share(model)
+    assert len(shared.body_mass.sharding.device_set) == 8
+    found = step(shared, step(shared, data))
     assert step._cache_size() == 1
+    alone = jax.jit(jax.vmap(jaxsim.step, (None, 0)))
+    np.testing.assert_allclose(found.qpos, alone(model, alone(model, batch[0])).qpos, atol=1e-12)
 
 
 def test_pmap_gives_the_same(model, batch):
