@@ -15,7 +15,7 @@ _COLOURS = {"jaxsim": "#2f6db5", "mjx": "#dd6b3f", "mujoco": "#6b7480"}
 
 
 def draw(report: dict[str, Any], file: Path) -> None:
-    """Draws throughput, compile time, memory and the cost of gradients, one group of bars a case.
+    """Draws throughput, compile time, memory and the cost of gradients, one group of bars a case from top to bottom.
 
     Args:
         report: What `benchmarks.run` saves.
@@ -27,7 +27,8 @@ def draw(report: dict[str, Any], file: Path) -> None:
         ("memory of a rollout, MB", _memory, "{:,.0f}"),
         ("forward + backward over forward", _gradient, "{:.1f} x"),
     )
-    figure = Figure(figsize=(12, 7.5), layout="constrained")
+    groups = len(report["results"])
+    figure = Figure(figsize=(12, 3.0 + 0.9 * max(groups, 4)), layout="constrained")
     machine = report["machine"]
     versions = ", ".join(f"{name} {v}" for name, v in machine["versions"].items() if v)
     figure.suptitle(
@@ -37,6 +38,8 @@ def draw(report: dict[str, Any], file: Path) -> None:
     )
     for axes, (title, value, text) in zip(figure.subplots(2, 2).flat, panels, strict=True):
         _bars(axes, report["results"], value, text)
+        if value is _speed:  # from hundreds to a million
+            axes.set_xscale("log")
         axes.set_title(title, loc="left", fontsize=11)
     figure.savefig(file, dpi=110)
 
@@ -62,22 +65,27 @@ def _gradient(measured: dict[str, Any]) -> float | None:
 
 def _bars(axes: Axes, results: list[dict[str, Any]], value: Any, text: str) -> None:
     engines = list(dict.fromkeys(name for result in results for name in result["engines"]))
-    width = 0.8 / len(engines)
+    height = 0.8 / len(engines)
     for i, name in enumerate(engines):
-        heights = [
+        lengths = [
             value(result["engines"][name]) if name in result["engines"] else None for result in results
         ]
-        places = [k + (i - (len(engines) - 1) / 2) * width for k in range(len(results))]
-        shown = [(x, h) for x, h in zip(places, heights, strict=True) if h is not None]
+        places = [k + (i - (len(engines) - 1) / 2) * height for k in range(len(results))]
+        shown = [(y, x) for y, x in zip(places, lengths, strict=True) if x is not None]
         if not shown:
             continue
-        bars = axes.bar(*zip(*shown, strict=True), width=0.92 * width, color=_COLOURS.get(name), label=name)
-        axes.bar_label(bars, [text.format(h) for _, h in shown], fontsize=8, padding=2)
+        bars = axes.barh(
+            *zip(*shown, strict=True), height=0.92 * height, color=_COLOURS.get(name), label=name
+        )
+        axes.bar_label(bars, [text.format(x) for _, x in shown], fontsize=8, padding=2)
     if not axes.containers:
         axes.set_axis_off()
         axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center")
         return
-    axes.set_xticks(range(len(results)), [f"{r['case']}\n{r['worlds']:,} worlds" for r in results])
+    same = len({r["worlds"] for r in results}) == 1
+    names = [r["case"] if same else f"{r['case']}, {r['worlds']:,} worlds" for r in results]
+    axes.set_yticks(range(len(results)), names)
+    axes.invert_yaxis()
     axes.spines[["top", "right"]].set_visible(False)
-    axes.margins(y=0.15)
+    axes.margins(x=0.15)
     axes.legend(frameon=False, fontsize=9)

@@ -93,12 +93,12 @@ def _batched(data: Any, work: Workload) -> Any:
     return batch.replace(**{k: jnp.asarray(v, jnp.result_type(float)) for k, v in state.items()})
 
 
-def _bytes(compiled: Any) -> int:
-    """Most device memory of a call: arguments, results and temporaries, shared buffers counted once."""
+def _bytes(compiled: Any, devices: int) -> int:
+    """Most memory of a call on all devices: arguments, results and temporaries, shared buffers counted once."""
     sizes = compiled.memory_analysis()
     if sizes is None:
         return 0
-    return (
+    return devices * (
         sizes.argument_size_in_bytes
         + sizes.output_size_in_bytes
         + sizes.temp_size_in_bytes
@@ -169,7 +169,7 @@ class JaxEngine:
             jnp.asarray(work.ctrl[k : k + chunk], dtype) for k in range(0, work.steps - chunk + 1, chunk)
         ]
         self._compiled = jax.jit(self._rollout).lower(self._shared, self._initial, self._chunks[0]).compile()
-        return _bytes(self._compiled)
+        return _bytes(self._compiled, mesh.size)
 
     def run(self, budget: float) -> tuple[int, float]:
         """See `Engine.run`."""
@@ -214,8 +214,8 @@ class JaxEngine:
         return (
             lambda: jax.block_until_ready(forward(*args)),
             lambda: jax.block_until_ready(both(*args)),
-            _bytes(forward),
-            _bytes(both),
+            _bytes(forward, mesh.size),
+            _bytes(both, mesh.size),
             seconds,
         )
 
