@@ -122,20 +122,9 @@ def spread(worlds: _T, mesh: Mesh | None = None) -> _T:
     """
     mesh = worlds_mesh() if mesh is None else mesh
     _check_divides(_number_of(worlds, "spread"), mesh.size, "spread")
-    along = NamedSharding(mesh, PartitionSpec(WORLDS))
-
-    def placed(x: Any) -> Any:
-        # empty results are said to lie on all devices; so are empty arguments, or a second call would compile again
-        place = along if np.size(x) else NamedSharding(mesh, PartitionSpec())
-        if place.is_fully_addressable or (isinstance(x, jax.Array) and not x.is_fully_addressable):
-            return jax.device_put(x, place)
-        if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
-            own = jax.random.key_data(x)
-            return jax.random.wrap_key_data(placed(own), impl=jax.random.key_impl(x))
-        host = np.asarray(x)
-        return jax.make_array_from_callback(host.shape, place, lambda part: host[part])
-
-    return jax.tree.map(placed, worlds)
+    along, everywhere = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in ((WORLDS,), ()))
+    # empty results are said to lie on all devices; so are empty arguments, or a second call would compile again
+    return jax.tree.map(lambda x: _placed(x, along if np.size(x) else everywhere), worlds)
 
 
 def share(tree: _T, mesh: Mesh | None = None) -> _T:
@@ -146,7 +135,18 @@ def share(tree: _T, mesh: Mesh | None = None) -> _T:
       mesh: default: all devices.
     """
     place = NamedSharding(worlds_mesh() if mesh is None else mesh, PartitionSpec())
-    return jax.tree.map(lambda x: jax.device_put(x, place), tree)
+    return jax.tree.map(lambda x: _placed(x, place), tree)
+
+
+def _placed(x: Any, place: NamedSharding) -> Any:
+    """An array that all processes have, or that lies on their devices already."""
+    if place.is_fully_addressable or (isinstance(x, jax.Array) and not x.is_fully_addressable):
+        return jax.device_put(x, place)
+    if isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+        own = jax.random.key_data(x)
+        return jax.random.wrap_key_data(_placed(own, place), impl=jax.random.key_impl(x))
+    host = np.asarray(x)
+    return jax.make_array_from_callback(host.shape, place, lambda part: host[part])
 
 
 def _number_of(worlds: Any, caller: str) -> int:

@@ -193,7 +193,7 @@ def record(
     recording = Recording.open(folder)
 
     done, data = _last(folder, worlds, data)
-    data = parallel.spread(data, mesh)
+    model, data = parallel.share(model, mesh), parallel.spread(data, mesh)
     numbers = parallel.spread(np.arange(worlds, dtype=np.int32), mesh)
     compiled: dict[int, Any] = {}
     while done < steps:
