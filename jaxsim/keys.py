@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import numpy as np
 
-__all__ = ["Labels", "Static", "TracedLabel", "frozen"]
+__all__ = ["Labels", "Static", "TracedLabel", "digest", "frozen"]
 
 
 class Static:
@@ -26,7 +26,7 @@ class Static:
 
     def __init__(self, fields: Mapping[str, Any]):
         self.fields = {name: frozen(value) for name, value in fields.items()}
-        self._digest = _digest(self.fields)
+        self._digest = digest(self.fields)
         self._hash = hash(self._digest)
 
     def __getattr__(self, name: str) -> Any:
@@ -66,10 +66,10 @@ class Labels:
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Labels:
         """The labels of this content."""
-        digest = _digest(fields)
-        found = cls._known.get(digest)
+        key = digest(fields)
+        found = cls._known.get(key)
         if found is None:
-            found = cls._known.setdefault(digest, cls(fields))
+            found = cls._known.setdefault(key, cls(fields))
         return found
 
     def traced(self) -> dict[str, TracedLabel]:
@@ -117,11 +117,11 @@ def frozen(value: Any) -> Any:
     return value
 
 
-def _digest(fields: Mapping[str, Any]) -> bytes:
-    """256 bits that stand for the content."""
-    digest = hashlib.blake2b(digest_size=32)
-    _update(digest, fields)
-    return digest.digest()
+def digest(value: Any) -> bytes:
+    """256 bits that stand for the content of a mapping, a sequence or an array of the host's."""
+    found = hashlib.blake2b(digest_size=32)
+    _update(found, value)
+    return found.digest()
 
 
 def _update(digest: Any, value: Any) -> None:

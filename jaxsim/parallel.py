@@ -25,6 +25,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 __all__ = [
     "WORLDS",
     "collect",
+    "cores",
     "own_worlds",
     "share",
     "spread",
@@ -38,6 +39,12 @@ WORLDS = "worlds"
 """Name of the axis that worlds are spread along."""
 
 _T = TypeVar("_T")
+
+
+def cores() -> int:
+    """Number of CPU cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def use_cores(count: int | None = None) -> int:
@@ -57,24 +64,20 @@ def use_cores(count: int | None = None) -> int:
       RuntimeError: JAX runs already, with another number of devices.
       ValueError: `count` is not positive.
     """
-    chosen = count
-    if count is None:
-        affinity = getattr(os, "sched_getaffinity", None)
-        cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-        count = 1 << (cores.bit_length() - 1)
-    if count < 1:
-        raise ValueError(f"use_cores: {count} devices; at least one is needed")
+    wanted = 1 << (cores().bit_length() - 1) if count is None else count
+    if wanted < 1:
+        raise ValueError(f"use_cores: {wanted} devices; at least one is needed")
     try:
-        jax.config.update("jax_num_cpu_devices", count)
+        jax.config.update("jax_num_cpu_devices", wanted)
     except RuntimeError:
         running = len(jax.devices("cpu"))
-        if chosen is None and running > 1:
+        if count is None and running > 1:
             return running
-        if running != count:
+        if running != wanted:
             raise RuntimeError(
                 f"use_cores: JAX runs already, with {running} CPU devices; call it before anything is computed"
             ) from None
-    return count
+    return wanted
 
 
 def worlds_mesh(worlds: int | None = None, devices: Sequence[Any] | None = None) -> Mesh:
@@ -174,13 +177,13 @@ def vmap(
     Raises:
       ValueError: `in_axes` has something else, or, when it is called, the devices do not divide the number of worlds.
     """
-    axes = (in_axes,) if in_axes is None or isinstance(in_axes, int) else tuple(in_axes)
+    axes = tuple(in_axes) if isinstance(in_axes, Sequence) else (in_axes,)
     if any(axis not in (0, None) for axis in axes) or all(axis is None for axis in axes):
         raise ValueError(f"vmap: in_axes is {in_axes}; expected 0 for worlds and None for what they share")
 
     def mapped(*args: Any) -> Any:
         own = mesh or worlds_mesh()
-        each = axes * len(args) if in_axes is None or isinstance(in_axes, int) else axes
+        each = axes if isinstance(in_axes, Sequence) else axes * len(args)
         if len(each) != len(args):
             raise ValueError(f"vmap: in_axes names {len(each)} arguments, but there are {len(args)}")
         batched = [x for x, axis in zip(args, each, strict=True) if axis == 0]

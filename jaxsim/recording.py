@@ -8,7 +8,6 @@ What is kept belongs to worlds, so a run may go on with another number of device
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import re
 import time
@@ -25,6 +24,7 @@ from jax.sharding import Mesh
 
 from jaxsim import parallel
 from jaxsim.data import Data
+from jaxsim.keys import digest
 from jaxsim.model import Model
 from jaxsim.pipeline.forward import step as step_once
 
@@ -100,10 +100,15 @@ class Recording:
     @property
     def steps(self) -> int:
         """Steps that are recorded of all worlds."""
+        return max((own[0].stop for own in self._files()), default=0)
+
+    def _files(self) -> Iterator[list[_Part]]:
+        """The files of all worlds, chunk after chunk up to the first that is not complete."""
         done = 0
-        for start, stop in sorted(_complete(_parts(self.folder, "steps"), self.worlds)):
-            done = stop if start == done else done
-        return done
+        for (start, stop), own in sorted(_complete(_parts(self.folder, "steps"), self.worlds).items()):
+            if start == done:
+                done = stop
+                yield own
 
     def chunks(self, field: str, worlds: slice = slice(None)) -> Iterator[np.ndarray]:
         """A field of some worlds, chunk after chunk of steps, (w, entries, ...).
@@ -113,13 +118,9 @@ class Recording:
         """
         if field not in self.fields:
             raise ValueError(f"{self.folder}: {field!r} was not recorded; there are {', '.join(self.fields)}")
-        chosen, done = np.arange(self.worlds)[worlds], 0
-        for (start, stop), own in sorted(_complete(_parts(self.folder, "steps"), self.worlds).items()):
-            if start != done:
-                continue
-            done = stop
-            pieces = [_read(self.folder / part.name, field) for part in own]
-            yield np.concatenate(pieces)[chosen]
+        for own in self._files():
+            (found,) = _joined(self.folder, own, [field])
+            yield found[worlds]
 
     def load(self, field: str, worlds: slice = slice(None)) -> np.ndarray:
         """A field of some worlds, all of it, (w, entries, ...); entry k is after step `(k + 1) every`.
@@ -190,7 +191,7 @@ def record(
         "data": _fingerprint(data),
     }
     _agree(folder, about, patience)
-    recording = Recording.open(folder)
+    recording = Recording(folder, worlds, every, tuple(fields))
 
     done, data = _last(folder, worlds, data)
     model, data = parallel.share(model, mesh), parallel.spread(data, mesh)
@@ -233,12 +234,7 @@ def _chunk(
 
 def _fingerprint(tree: Any) -> str:
     """What stands for the numbers of a pytree."""
-    digest = hashlib.blake2b(digest_size=16)
-    for x in jax.tree.leaves(tree):
-        host = np.asarray(x)
-        digest.update(f"{host.dtype}{host.shape}".encode())
-        digest.update(np.ascontiguousarray(host).tobytes())
-    return digest.hexdigest()
+    return digest([np.asarray(x) for x in jax.tree.leaves(tree)]).hex()
 
 
 def _agree(folder: Path, about: dict[str, Any], patience: float) -> None:
@@ -271,9 +267,8 @@ def _last(folder: Path, worlds: int, data: Data) -> tuple[int, Data]:
     if not known:
         return 0, data
     steps = max(known, key=lambda steps: steps[1])
-    leaves, structure = jax.tree.flatten(data)
-    files = [folder / part.name for part in known[steps]]
-    found = [np.concatenate([_read(file, str(k)) for file in files]) for k in range(len(leaves))]
+    structure = jax.tree.structure(data)
+    found = _joined(folder, known[steps], list(map(str, range(structure.num_leaves))))
     return steps[1], jax.tree.unflatten(structure, found)
 
 
@@ -296,9 +291,13 @@ def _replace(path: Path, write: Callable[[Any], Any]) -> None:
     partial.replace(path)
 
 
-def _read(path: Path, name: str) -> np.ndarray:
-    with np.load(path) as file:
-        return file[name]
+def _joined(folder: Path, parts: Sequence[_Part], names: Sequence[str]) -> list[np.ndarray]:
+    """Arrays by name of the worlds of some files together; each file is opened once."""
+    pieces = []
+    for part in parts:
+        with np.load(folder / part.name) as file:
+            pieces.append([file[name] for name in names])
+    return [np.concatenate(own) for own in zip(*pieces, strict=True)]
 
 
 def _wait(folder: Path, worlds: int, steps: tuple[int, int], patience: float) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from rich.table import Table
 
 from jaxsim.cli.engines import ENGINES, Engine, JaxEngine, Workload
+from jaxsim.parallel import cores
 
 __all__ = ["compare", "machine", "tables"]
 
@@ -213,11 +214,10 @@ def machine() -> dict[str, Any]:
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "date": time.strftime("%Y-%m-%d %H:%M"),
         "processor": names[0] if names else platform.processor(),
-        "cores": cores,
+        "cores": cores(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "device": f"{jax.devices()[0].device_kind} ({jax.default_backend()})",
         "dtype": str(jax.numpy.zeros(0).dtype),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -144,6 +143,12 @@ class JaxEngine:
         jax.jit(self._step).lower(self._model, self._data).compile()
         return time.perf_counter() - start
 
+    def _placed(self, work: Workload) -> tuple[Any, Any, int]:
+        """The model and all worlds on their devices, and how many those are."""
+        mesh = self._mesh(work.worlds)
+        batch = parallel.spread(_batched(self._data, work), mesh)
+        return parallel.share(self._model, mesh), batch, mesh.size
+
     def _mesh(self, worlds: int) -> jax.sharding.Mesh:
         return parallel.worlds_mesh(worlds, jax.devices()[: self._devices])
 
@@ -161,15 +166,13 @@ class JaxEngine:
 
     def prepare(self, work: Workload, chunk: int) -> int:
         """See `Engine.prepare`."""
-        mesh = self._mesh(work.worlds)
-        self._initial = jax.block_until_ready(parallel.spread(_batched(self._data, work), mesh))
-        self._shared = parallel.share(self._model, mesh)
+        self._shared, self._initial, count = jax.block_until_ready(self._placed(work))
         dtype = jnp.result_type(float)
         self._chunks = [
             jnp.asarray(work.ctrl[k : k + chunk], dtype) for k in range(0, work.steps - chunk + 1, chunk)
         ]
         self._compiled = jax.jit(self._rollout).lower(self._shared, self._initial, self._chunks[0]).compile()
-        return _bytes(self._compiled, mesh.size)
+        return _bytes(self._compiled, count)
 
     def run(self, budget: float) -> tuple[int, float]:
         """See `Engine.run`."""
@@ -198,15 +201,14 @@ class JaxEngine:
             The rollout, the rollout with its gradient, the bytes of each, and the seconds that the gradient took
             to compile.
         """
-        mesh = self._mesh(work.worlds)
-        initial = parallel.spread(_batched(self._data, work), mesh)
+        shared, initial, count = self._placed(work)
         ctrl = jnp.asarray(work.ctrl, jnp.result_type(float))
 
         def loss(ctrl: jax.Array, model: Any, initial: Any) -> jax.Array:
             final = self._rollout(model, initial, ctrl, checkpoint=self._checkpoint)
             return jnp.sum(final.qpos**2) + jnp.sum(final.qvel**2)
 
-        args = (ctrl, parallel.share(self._model, mesh), initial)
+        args = (ctrl, shared, initial)
         forward = jax.jit(loss).lower(*args).compile()
         start = time.perf_counter()
         both = jax.jit(jax.value_and_grad(loss)).lower(*args).compile()
@@ -214,8 +216,8 @@ class JaxEngine:
         return (
             lambda: jax.block_until_ready(forward(*args)),
             lambda: jax.block_until_ready(both(*args)),
-            _bytes(forward, mesh.size),
-            _bytes(both, mesh.size),
+            _bytes(forward, count),
+            _bytes(both, count),
             seconds,
         )
 
@@ -228,7 +230,7 @@ class MujocoEngine:
         rollout: Any = importlib.import_module("mujoco.rollout")
         self.name = "mujoco"
         self._model = mujoco.MjModel.from_xml_path(str(path))
-        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        threads = parallel.cores()
         self._datas = [mujoco.MjData(self._model) for _ in range(threads)]
         self._pool = rollout.Rollout(nthread=threads)
 

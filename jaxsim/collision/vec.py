@@ -105,10 +105,6 @@ class Frame(NamedTuple):
         """Components (n, W) as (n, 1, W): one frame for all that belongs to its row."""
         return Frame(*(axis.lifted() for axis in self))
 
-    def pick(self, index: Array) -> Vec:
-        """Axis number `index`, an integer array."""
-        return Vec(*(Vec(a, b, c).pick(index) for a, b, c in zip(self.x, self.y, self.z, strict=True)))
-
 
 class Pose(NamedTuple):
     """A frame in its place, as one array: what goes into a stage in many arrays is copied for it, one by one.

@@ -282,8 +282,8 @@ def _contacts(
     def moved(x: Array, to: Array) -> Array:
         return x + lax.stop_gradient(to - x)
 
-    (point, height), (there_point, there_height) = placed(on, mine), placed(Vec(*seen), ~flat1[:, None])
-    point, height = Vec(*map(moved, point, there_point)), moved(height, there_height)
+    (point, height), (seen_point, seen_height) = placed(on, mine), placed(Vec(*seen), ~flat1[:, None])
+    point, height = Vec(*map(moved, point, seen_point)), moved(height, seen_height)
     dist = height - radius[:, None]
     normal = -facing
     pos = point + normal * (0.5 * dist + radius[:, None])
