@@ -13,7 +13,7 @@ from jaxsim.pytree import Static, index_array
 __all__ = ["Hulls", "hull_corners", "hulls", "polygon_tilts"]
 
 _SIDES = 16
-"""Most corners of a polygon in the tables; of one with more they are taken evenly."""
+"""Most corners of a polygon that is not large."""
 
 
 class Hulls(NamedTuple):
@@ -22,7 +22,9 @@ class Hulls(NamedTuple):
     Attributes:
       corners: vertices of each mesh's hull (nmesh, k), filled up with the first; none: those of mesh 0.
       polygon: vertices of each polygon (npoly, n >= 4), clockwise, filled up with the first: the model's last, through
-        which the C engine lays the plane of a polygon that is not quite flat.
+        which the C engine lays the plane of a polygon that is not quite flat. Of large ones some are left out.
+      large: all vertices of each large polygon, (nlarge, k), in the same way.
+      large_row: for each polygon its row there (npoly,); -1: it is not large.
       entries: for each vertex the entries below that are its own (nmeshvert, d), filled up with the first.
       at: polygon of each entry: a vertex and a polygon that it is a corner of (nentry,).
       others: up to three more corners of that polygon (nentry, 3), see `mesh_polyothers`; filled up with the vertex.
@@ -31,6 +33,8 @@ class Hulls(NamedTuple):
 
     corners: np.ndarray
     polygon: np.ndarray
+    large: np.ndarray
+    large_row: np.ndarray
     entries: np.ndarray
     at: np.ndarray
     others: np.ndarray
@@ -44,6 +48,7 @@ def hulls(static: Static) -> Hulls:
     corners = [hull_corners(static, k) for k in range(static.nmesh)]
     polygons = _polygons(static)
     turned = [np.roll(p, 1) for p in polygons]
+    large = np.array([len(p) > _SIDES for p in polygons], bool)
     # entries go by vertex, then by polygon; corners of polygons by polygon
     order = np.argsort(np.concatenate([*polygons, np.zeros(0, int)]), kind="stable")
     mesh = np.repeat(np.arange(static.nmesh), static.mesh_vertnum)
@@ -53,6 +58,8 @@ def hulls(static: Static) -> Hulls:
     return Hulls(
         corners=_filled(corners, 1),
         polygon=_polygon_table(polygons),
+        large=_filled([p[::-1] for p, is_large in zip(polygons, large, strict=True) if is_large], 1),
+        large_row=index_array(np.where(large, np.cumsum(large) - 1, -1)),
         entries=_filled(mine, 1),
         at=index_array(at),
         others=index_array(others),
@@ -74,7 +81,7 @@ def _polygon_table(polygons: list[np.ndarray]) -> np.ndarray:
 def polygon_tilts(fields: dict[str, Any], normals: np.ndarray) -> np.ndarray:
     """What the polygons' unit normals lack if they are taken from the vertices and polygons that a program sees.
 
-    These are rounded to single precision, and of a polygon of very many corners some are left out.
+    These are rounded to single precision, and of large polygons some corners are left out.
 
     Args:
       fields: of all meshes: mesh_vert, mesh_vertadr and those that begin with mesh_poly.

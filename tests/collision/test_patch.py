@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -28,30 +29,50 @@ PAIRS = [
     pytest.param("cylinder", "cylinder", marks=pytest.mark.slow),
     pytest.param("cylinder", "mesh", marks=pytest.mark.slow),
     pytest.param("mesh", "mesh", marks=pytest.mark.slow),
+    ("box", "disc"),
+    pytest.param("disc", "disc", marks=pytest.mark.slow),
 ]
-_ANGLE = np.arange(5) * 2 * np.pi / 5 + [0.1, -0.15, 0.05, 0.2, -0.1]
-_OUTLINE = np.round(np.stack([0.3 * np.cos(_ANGLE), 0.22 * np.sin(_ANGLE)], axis=1), 3)
-_PRISM = np.concatenate([np.c_[_OUTLINE, np.full(5, z)] for z in (-0.2, 0.25)])
-_SHAPES = {**oracle.SHAPES, "mesh": 'type="mesh" mesh="prism"'}
+
+
+def _prism(shift: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Vertices of a prism, at the angles of a regular polygon but for some shifts, rad."""
+    angle = np.arange(len(shift)) * 2 * np.pi / len(shift) + shift
+    outline = np.round(np.stack([0.3 * np.cos(angle), 0.22 * np.sin(angle)], axis=1), 3)
+    return np.concatenate([np.c_[outline, np.full(len(shift), z)] for z in (-0.2, 0.25)])
+
+
+_PRISMS = {
+    "mesh": _prism([0.1, -0.15, 0.05, 0.2, -0.1]),
+    # with faces of more corners than a cylinder's cap has
+    "disc": _prism(0.05 * np.random.default_rng(7).uniform(size=40)),
+}
+_SHAPES = {**oracle.SHAPES, **{name: f'type="mesh" mesh="{name}"' for name in _PRISMS}}
 
 
 @functools.cache
 def _two_geoms(first: str, second: str) -> mujoco.MjModel:
     body = '<body><freejoint/><geom {} margin=".01"/></body>'
-    vertex = " ".join(map(str, _PRISM.ravel()))
+    assets = "".join(
+        f'<mesh name="{name}" vertex="{" ".join(map(str, _PRISMS[name].ravel()))}"/>'
+        for name in sorted({first, second} & set(_PRISMS))
+    )
     return mujoco.MjModel.from_xml_string(
-        f"""<mujoco><asset><mesh name="prism" vertex="{vertex}"/></asset>
+        f"""<mujoco><asset>{assets}</asset>
         <worldbody>{body.format(_SHAPES[first])}{body.format(_SHAPES[second])}</worldbody></mujoco>"""
     )
 
 
 def _sizes(first: str, second: str) -> list[np.ndarray]:
-    """Sizes of both geoms; of a mesh its vertices."""
+    """Sizes of both geoms; of a mesh its vertices, of which a model has one kind."""
     mj_model = _two_geoms(first, second)
     return [
-        mj_model.mesh_vert.astype(float) if kind == "mesh" else size
+        mj_model.mesh_vert.astype(float) if kind in _PRISMS else size
         for kind, size in zip((first, second), mj_model.geom_size, strict=True)
     ]
+
+
+def _reach(kind: str, size: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    return reach("mesh" if kind in _PRISMS else kind, size, direction)
 
 
 def _nearer(
@@ -61,8 +82,8 @@ def _nearer(
     one, two = _sizes(first, second)
     turns = xmat[..., w]
     own, other = (
-        reach(first, one, normal @ turns[0])
-        + reach(second, two, -normal @ turns[1])
+        _reach(first, one, normal @ turns[0])
+        + _reach(second, two, -normal @ turns[1])
         - (xpos[1, :, w] - xpos[0, :, w]) @ normal
         for normal in (found[w][0, 8:11], wanted[w][0, 8:11])
     )
@@ -82,7 +103,8 @@ def _flat_poses(
         tilt = Rotation.from_rotvec(slope)
         turn = Rotation.from_euler("z", rng.choice([0, np.pi / 2, rng.uniform(0, 6)]))
         one, two = cube[rng.integers(24)], tilt * turn * cube[rng.integers(24)]
-        height = reach(first, sizes[0], one.inv().apply(up)) + reach(second, sizes[1], two.inv().apply(-up))
+        height = _reach(first, sizes[0], one.inv().apply(up))
+        height += _reach(second, sizes[1], two.inv().apply(-up))
         aside = rng.choice([0, 0.1, *rng.uniform(-0.3, 0.3, 2)], 2)
         offset = np.array([*aside, height + rng.choice([-0.01, -1e-3, 0, 3e-3])])
         xpos[1, :, w] = base.apply(offset)
@@ -304,12 +326,12 @@ def test_derivatives(first: str, second: str) -> None:
 @pytest.mark.slow
 def test_stacks_rest() -> None:
     """A prism on a cylinder on a box on a plane stays, in float32 too, as long as the C engine's."""
-    vertex = " ".join(map(str, _PRISM.ravel()))
+    vertex = " ".join(map(str, _PRISMS["mesh"].ravel()))
     geoms = [("box", 0.2), ("cylinder", 0.6), ("mesh", 1.0)]
     shapes = {**_SHAPES, "box": 'type="box" size=".4 .4 .2"'}
     bodies = "".join(f'<body pos="0 0 {z}"><freejoint/><geom {shapes[kind]}/></body>' for kind, z in geoms)
     mj_model = mujoco.MjModel.from_xml_string(
-        f"""<mujoco><asset><mesh name="prism" vertex="{vertex}"/></asset><worldbody>
+        f"""<mujoco><asset><mesh name="mesh" vertex="{vertex}"/></asset><worldbody>
         <geom type="plane" size="1 1 1"/>{bodies}</worldbody></mujoco>"""
     )
     mj_data = mujoco.MjData(mj_model)

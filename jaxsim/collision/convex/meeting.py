@@ -119,7 +119,7 @@ def meeting(
             polygon, end = settled(_flattest(fans[k], towards[k]))
             polygon = jnp.where(both, entry_at(fans[k].polygon, row), jnp.where(edged[1 - k], face, polygon))
             end, mesh = jnp.where(edged[k], edge, end), shape.kind == GeomType.MESH
-            outline = either(mesh, mesh_outline(shape, jnp.where(mesh, corner, 0), polygon, end), outline)
+            outline = either(mesh, mesh_outline(jnp.where(mesh, corner, 0), polygon, end), outline)
         box = (edged[k] & (shape.kind == GeomType.BOX))[:, None]
         chosen.append(outline._replace(edge=jnp.where(box, jnp.stack([corner, edge], axis=1), outline.edge)))
     first, second = chosen

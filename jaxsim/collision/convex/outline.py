@@ -1,7 +1,8 @@
 """What a geom turns to a direction: the face that faces it most, and the edge that is most across it, by number.
 
 Which they are is a choice and has no derivative; where their corners are follows from the numbers in closed form. A
-cylinder's cap counts as a polygon of sixteen corners; its mantle has an edge wherever it is looked at.
+cylinder's cap counts as a polygon of sixteen corners; its mantle has an edge wherever it is looked at. Few faces of
+meshes have more corners than that; where one does, all of them are looked at in a wider table.
 """
 
 from __future__ import annotations
@@ -21,7 +22,18 @@ from jaxsim.enums import GeomType
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import stage
 
-__all__ = ["Outline", "corners_at", "either", "filled", "mesh_outline", "normals_at", "shape_outline"]
+__all__ = [
+    "Outline",
+    "corners_at",
+    "either",
+    "faces_at",
+    "filled",
+    "has_large_faces",
+    "large_faces",
+    "mesh_outline",
+    "normals_at",
+    "shape_outline",
+]
 
 _CAP = 16
 """Corners of the polygon in a cylinder's cap."""
@@ -47,13 +59,10 @@ class Outline(NamedTuple):
 
     Attributes:
       edge: both ends, see `corners_at`, (npair, 2, W).
-      face: corners of the face, clockwise around its normal from where the C engine begins, filled up with the first,
-        (npair, n, W). Of a geom without faces the edge.
       side: which face it is, see `normals_at`, (npair, W); -1: there is none, or none that turns there.
     """
 
     edge: Array
-    face: Array
     side: Array
 
 
@@ -158,37 +167,96 @@ def shape_outline(shape: Shape, direction: Vec, *, types: tuple[int, ...]) -> Ou
     """
     local = shape.axes.to_local(direction)
     none = jnp.zeros(local.x.shape, jnp.int32)
-    found = Outline(_joined([none, none]), none[:, None], none - 1)
+    found = Outline(_joined([none, none]), none - 1)
     for kind in types:
         if kind in _FORMS:
             found = either(shape.kind == kind, _FORMS[GeomType(kind)](local), found)
     return found
 
 
-@stage
-def mesh_outline(shape: Shape, corner: Array, polygon: Array, end: Array) -> Outline:
+def mesh_outline(corner: Array, polygon: Array, end: Array) -> Outline:
     """A face and an edge of meshes.
 
     Args:
-      shape: the geoms.
       corner: one end of the edge, rows of `mesh_vert` (npair, W).
       polygon: the face, a row of the hulls' polygons.
       end: the other end.
     """
-    tables: Tables = shape.assets
-    face = rows_by_world(jnp.asarray(tables.hulls.polygon)[..., None], polygon)
     # in the mesh's order: at which end of an edge a search stops may be a matter of rounding
-    return Outline(jnp.stack([jnp.minimum(corner, end), jnp.maximum(corner, end)], axis=1), face, polygon)
+    return Outline(jnp.stack([jnp.minimum(corner, end), jnp.maximum(corner, end)], axis=1), polygon)
 
 
 def either(mine: Array, own: Outline, other: Outline) -> Outline:
-    """One or the other, filled up to one number of corners."""
-    sides, many = max(o.face.shape[1] for o in (own, other)), mine[:, None]
-    return Outline(
-        jnp.where(many, own.edge, other.edge),
-        jnp.where(many, filled(own.face, sides), filled(other.face, sides)),
-        jnp.where(mine, own.side, other.side),
+    """One or the other, `mine` (npair, W)."""
+    return Outline(jnp.where(mine[:, None], own.edge, other.edge), jnp.where(mine, own.side, other.side))
+
+
+def faces_at(types: Sequence[int], shape: Shape, sides: Array, large: bool) -> Array:
+    """Corners of faces.
+
+    Args:
+      types: types that the geoms may have.
+      shape: the geoms.
+      sides: which faces, see `normals_at`, (npair, W); where one is negative anything is returned.
+      large: whether there are large faces among them; of these less than all corners are returned otherwise.
+
+    Returns:
+      numbers of the corners, see `corners_at`, clockwise around the normal from where the C engine begins, filled up
+      with the first, (npair, n, W); n is 2 if no type has faces.
+    """
+    found = jnp.zeros((len(sides), 2, sides.shape[1]), jnp.int32)
+    for kind in types:
+        mine = (shape.kind == kind) & (sides >= 0)
+        number = jnp.where(mine, sides, 0)
+        if kind == GeomType.BOX:
+            own = _box_face(number)
+        elif kind == GeomType.CYLINDER:
+            own = jnp.arange(_CAP, dtype=jnp.int32)[:, None] + _CAP * number[:, None]
+        elif kind == GeomType.MESH:
+            own = _mesh_face(shape.assets, number, large)
+        else:
+            continue
+        most = max(own.shape[1], found.shape[1])
+        found = jnp.where(mine[:, None], filled(own, most), filled(found, most))
+    return found
+
+
+def has_large_faces(types: Sequence[int], shape: Shape) -> bool:
+    """Whether some face that the geoms may have is large."""
+    return GeomType.MESH in types and len(shape.assets.hulls.large) > 0
+
+
+def large_faces(shape: Shape, sides: Array) -> Array:
+    """Which faces are large, of geoms that may be meshes whose hulls have such, (npair, W)."""
+    mesh = (shape.kind == GeomType.MESH) & (sides >= 0)
+    return mesh & (_large_row(shape.assets, jnp.where(mesh, sides, 0)) >= 0)
+
+
+def _large_row(tables: Tables, polygon: Array) -> Array:
+    return rows_by_world(jnp.asarray(tables.hulls.large_row)[:, None], polygon)
+
+
+def _mesh_face(tables: Tables, polygon: Array, large: bool) -> Array:
+    corners = rows_by_world(jnp.asarray(tables.hulls.polygon)[..., None], polygon)
+    if not large or not len(tables.hulls.large):
+        return corners
+    row = _large_row(tables, polygon)
+    whole = rows_by_world(jnp.asarray(tables.hulls.large)[..., None], jnp.maximum(row, 0))
+    return jnp.where(row[:, None] >= 0, whole, filled(corners, whole.shape[1]))
+
+
+def _box_face(side: Array) -> Array:
+    axis, up = side % 3, 1 - side // 3
+    begin = jnp.asarray(_BOX_BEGINS, jnp.int32)[side]
+    turns = [jnp.asarray(_BOX_TURNS, jnp.int32)[(begin + k) % 4] for k in range(4)]
+    return _joined(
+        [_box_number(axis, up, t[..., 0], jnp.where(up > 0, t[..., 1], 1 - t[..., 1])) for t in turns]
     )
+
+
+def _box_number(axis: Array, up: Array, u: Array, v: Array) -> Array:
+    """The number of the corner at which ends of an axis and of the two after it."""
+    return (up << axis) | (u << (axis + 1) % 3) | (v << (axis + 2) % 3)
 
 
 def filled(polygon: Array, sides: int) -> Array:
@@ -202,31 +270,23 @@ def _of_box(local: Vec) -> Outline:
     turned = Vec(*(local.pick((number + k) % 3) for k in range(3)))
     up, u_end, v_end = ((c >= 0).astype(jnp.int32) for c in turned)
     along_u = jnp.abs(turned.y) <= jnp.abs(turned.z)
-
-    def corner(u: Array, v: Array) -> Array:
-        return (up << number) | (u << (number + 1) % 3) | (v << (number + 2) % 3)
-
-    ends = [corner(jnp.where(along_u, s, u_end), jnp.where(along_u, v_end, s)) for s in (1, 0)]
-    side = number + 3 * (1 - up)
-    begin = jnp.asarray(_BOX_BEGINS, jnp.int32)[side]
-    turns = [jnp.asarray(_BOX_TURNS, jnp.int32)[(begin + k) % 4] for k in range(4)]
-    corners = [corner(uv[..., 0], jnp.where(up > 0, uv[..., 1], 1 - uv[..., 1])) for uv in turns]
-    return Outline(_joined(ends), _joined(corners), side)
+    ends = [
+        _box_number(number, up, jnp.where(along_u, s, u_end), jnp.where(along_u, v_end, s)) for s in (1, 0)
+    ]
+    return Outline(_joined(ends), number + 3 * (1 - up))
 
 
 def _of_capsule(local: Vec) -> Outline:
     none = jnp.zeros(local.x.shape, jnp.int32)
-    edge = _joined([none + 4, none])
-    return Outline(edge, edge, none - 1)
+    return Outline(_joined([none + 4, none]), none - 1)
 
 
 def _of_cylinder(local: Vec) -> Outline:
     """Of cylinders, for local directions, components (npair, W): a cap, and the mantle's line nearest to them."""
     lower = (local.z < 0).astype(jnp.int32)
     turned = jnp.square(local.z) > _CAPPED * _CAPPED * local.dot(local)
-    face = jnp.arange(_CAP, dtype=jnp.int32)[:, None] + _CAP * lower[:, None]
     edge = _joined([jnp.full_like(lower, _MANTLE + k) for k in range(2)])
-    return Outline(edge, face, jnp.where(turned, lower, -1))
+    return Outline(edge, jnp.where(turned, lower, -1))
 
 
 _FORMS: dict[GeomType, Callable[[Vec], Outline]] = {

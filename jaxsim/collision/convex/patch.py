@@ -9,17 +9,27 @@ each at its own point, so that a geom that is slightly tilted is pushed back.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.collision.convex.clip import Ring, common_part, largest_four, on_or_below
-from jaxsim.collision.convex.meeting import meeting
-from jaxsim.collision.convex.outline import Outline, corners_at, filled, normals_at
+from jaxsim.collision.convex.meeting import Meeting, meeting
+from jaxsim.collision.convex.outline import (
+    Outline,
+    corners_at,
+    faces_at,
+    filled,
+    has_large_faces,
+    large_faces,
+    normals_at,
+)
 from jaxsim.collision.convex.settle import settled
-from jaxsim.collision.convex.touched import of_geoms
+from jaxsim.collision.convex.touched import gathers, of_geoms
 from jaxsim.collision.largest import entries_at, first_largest
 from jaxsim.collision.points import Points, Shape
 from jaxsim.collision.vec import Vec
@@ -98,11 +108,62 @@ def _kept(
     asked: Array,
     points: int,
 ) -> _Corners:
+    """What lies on each other, and which of its corners stay. Large faces, which few pairs have, are cut apart."""
+    met = meeting(types, shapes, direction, codes)
+    asked = asked & (met.flat1 | met.flat2)
+
+    def cut(
+        asked: Array, shapes: _Shapes, others: tuple[Vec, Meeting, Array], large: bool = True
+    ) -> _Corners:
+        return _clipped(types, shapes, *others, asked, points, large)
+
+    large = settled(_large(shapes, met, types=types))
+    if large is None or not gathers(asked, shapes, rare=True):
+        return cut(asked, shapes, (direction, met, highest), large is not None)
+    small = cut(asked & ~large, shapes, (direction, met, highest), large=False)
+
+    def few(asked: Array, shapes: _Shapes, others: tuple[Vec, Meeting, Array]) -> _Corners:
+        direction, met, highest = others
+        return cut(asked, shapes, (direction, _edges_moved(met, -2, 0), highest))
+
+    few_large = of_geoms(
+        few, asked & large, shapes, (direction, _edges_moved(met, 0, -2), highest), rare=True
+    )
+    return jax.tree.map(lambda a, b: jnp.where(large, a, b), few_large, small)
+
+
+def _edges_moved(met: Meeting, source: int, to: int) -> Meeting:
+    """With the pairs of edges on another axis."""
+    first, second = (o._replace(edge=jnp.moveaxis(o.edge, source, to)) for o in (met.first, met.second))
+    return met._replace(first=first, second=second)
+
+
+@stage
+def _large(shapes: _Shapes, met: Meeting, *, types: _Types) -> Array | None:
+    """Which pairs have a large face that lies on the other, (npair, W); None: there are no large ones."""
+    found = [
+        flat & large_faces(shape, own.side)
+        for kinds, shape, own, flat in zip(types, shapes, met[:2], met[2:], strict=True)
+        if has_large_faces(kinds, shape)
+    ]
+    return functools.reduce(jnp.logical_or, found) if found else None
+
+
+def _clipped(
+    types: _Types,
+    shapes: _Shapes,
+    direction: Vec,
+    met: Meeting,
+    highest: Array,
+    asked: Array,
+    points: int,
+    large: bool,
+) -> _Corners:
     """Cuts faces and edges as the C engine does, and chooses from what is left."""
-    first, second, flat1, flat2 = meeting(types, shapes, direction, codes)
-    polygons = settled(_polygons(first, second, flat1, flat2))
+    first, second, flat1, flat2 = met
+    polygons = settled(_polygons(shapes, met, types=types, large=large))
     cut = settled(_cutting(shapes, direction, polygons, first, second, flat1, flat2, types=types))
-    ring = common_part(cut.by, cut.what, cut.up, asked & (flat1 | flat2))
+    ring = common_part(cut.by, cut.what, cut.up, asked)
     ring, came = settled(
         on_or_below(ring, (ring.point - _start(cut.by)).dot(cut.up.lifted()) <= highest[:, None])
     )
@@ -116,17 +177,19 @@ def _kept(
     return settled(_lines(polygons, cut.turned, flat1, sides, ring, came, places))
 
 
-def _polygon(own: Outline, flat: Array) -> Array:
-    """Corners of the face where it is `flat`, else of the edge, there and back."""
-    return jnp.where(flat[:, None], own.face, filled(own.edge, own.face.shape[1]))
-
-
 @stage
-def _polygons(first: Outline, second: Outline, flat1: Array, flat2: Array) -> tuple[Array, Array]:
-    """Faces or edges by number, filled up to one number of corners."""
-    both = _polygon(first, flat1), _polygon(second, flat2)
-    sides = max(polygon.shape[1] for polygon in both)
-    return filled(both[0], sides), filled(both[1], sides)
+def _polygons(shapes: _Shapes, met: Meeting, *, types: _Types, large: bool) -> tuple[Array, Array]:
+    """Corners of the faces where they are flat, else of the edges, there and back; of both geoms equally many."""
+    faces = [
+        faces_at(kinds, shape, own.side, large)
+        for kinds, shape, own in zip(types, shapes, met[:2], strict=True)
+    ]
+    sides = max(face.shape[1] for face in faces)
+    first, second = (
+        jnp.where(flat[:, None], filled(face, sides), filled(own.edge, sides))
+        for face, own, flat in zip(faces, met[:2], met[2:], strict=True)
+    )
+    return first, second
 
 
 class _Cut(NamedTuple):

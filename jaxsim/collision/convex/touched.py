@@ -21,24 +21,27 @@ __all__ = ["gathers", "of_geoms", "where_asked"]
 
 _LANES = 256
 """How many are computed at a time on a CPU, and least elsewhere."""
+_RARE = 32
+"""The same of what is rare."""
 _SHARE = 16
 """On accelerators, how many times fewer are computed at a time than there are."""
 
 _T = TypeVar("_T")
 
 
-def _lanes(asked: Array) -> int:
-    return _LANES if platform() == "cpu" else max(_LANES, asked.size // _SHARE)
+def _lanes(asked: Array, rare: bool) -> int:
+    least = _RARE if rare else _LANES
+    return least if platform() == "cpu" else max(least, asked.size // _SHARE)
 
 
-def gathers(asked: Array, shapes: tuple[Shape, Shape]) -> bool:
+def gathers(asked: Array, shapes: tuple[Shape, Shape], rare: bool = False) -> bool:
     """Whether `of_geoms` gathers: not shapes that come with their pairs, as prisms do, nor tables of each world."""
     shared = all(
         isinstance(shape.assets, Tables) and shape.assets.vert.shape[-1] == 1
         for shape in shapes
         if shape.assets is not None
     )
-    return shared and asked.size > _lanes(asked)
+    return shared and asked.size > _lanes(asked, rare)
 
 
 def of_geoms(
@@ -46,6 +49,7 @@ def of_geoms(
     asked: Array,
     shapes: tuple[Shape, Shape],
     others: Any,
+    rare: bool = False,
 ) -> _T:
     """`where_asked` for what is found of pairs of geoms.
 
@@ -54,11 +58,12 @@ def of_geoms(
       asked: of which pairs and worlds, (npair, W).
       shapes: geoms 1 and geoms 2.
       others: a tree of arrays (..., 1 or npair, 1 or W).
+      rare: whether hardly any are asked.
 
     Returns:
       the function's result, a tree of arrays (..., npair, W); 0 where nothing is asked.
     """
-    if not gathers(asked, shapes):
+    if not gathers(asked, shapes, rare):
         return function(*lax.stop_gradient((asked, shapes, others)))
 
     def few(asked: Array, one: Shape, other: Shape, moved: Any) -> _T:
@@ -66,7 +71,8 @@ def of_geoms(
         return _pairs_moved(function(asked, (first, second), _pairs_moved(moved, 0, -2)), -2, 0)
 
     one, other = (s._replace(assets=None) for s in shapes)
-    return _pairs_moved(where_asked(few, asked, one, other, _pairs_moved(others, -2, 0)), 0, -2)
+    found = where_asked(few, asked, one, other, _pairs_moved(others, -2, 0), rare=rare)
+    return _pairs_moved(found, 0, -2)
 
 
 def _pairs_moved(tree: _T, source: int, to: int) -> _T:
@@ -74,23 +80,25 @@ def _pairs_moved(tree: _T, source: int, to: int) -> _T:
     return jax.tree.map(lambda x: jnp.moveaxis(x, source, to), tree)
 
 
-def where_asked(function: Callable[..., _T], asked: Array, *tables: Any) -> _T:
+def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: bool = False) -> _T:
     """Calls a function of what is asked, anything finite elsewhere; without derivatives.
 
     Args:
       function: of `asked` and `tables`, as they are or with one pair and a few of their worlds.
       asked: of which pairs and worlds, (npair, W).
       tables: trees of arrays (1 or npair, ..., 1 or W).
+      rare: whether hardly any are asked.
 
     Returns:
       its result, a tree of arrays (npair, ..., W); 0 where nothing is asked.
     """
     asked, tables = lax.stop_gradient((asked, tables))
     pairs, width = asked.shape
-    if asked.size <= _lanes(asked):
+    lanes = _lanes(asked, rare)
+    if asked.size <= lanes:
         return function(asked, *tables)
 
-    marked, lanes = asked.reshape(-1), _lanes(asked)
+    marked = asked.reshape(-1)
     places = jnp.nonzero(marked, size=-(-marked.size // lanes) * lanes, fill_value=marked.size)[0]
     count = jnp.sum(marked, dtype=jnp.int32)
 
