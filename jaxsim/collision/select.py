@@ -10,7 +10,7 @@ from jaxsim.math.axis import mask_product
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import platform, stage
 
-__all__ = ["pick_first", "pick_least"]
+__all__ = ["pick_first", "pick_least", "rank"]
 
 _WORD = 32
 """Rows whose activity is kept in one word: what is counted and searched is that much shorter."""
@@ -48,6 +48,17 @@ def pick_first(active: Array, *, slots: int) -> tuple[Array, Array, Array]:
     words = _words(active)
     rows, filled = _unpack(words, slots=slots)
     return jnp.minimum(rows, active.shape[0] - 1), filled, _total(words) > slots
+
+
+@stage
+def rank(active: Array) -> Array:
+    """How many of the active rows (n, W) come before each row, (n, W)."""
+    words = _words(active)
+    before = _sums_before(lax.population_count(words).astype(jnp.int32))
+    number = np.arange(active.shape[0])
+    below = ((1 << (number % _WORD)) - 1).astype(np.uint32)
+    own = lax.population_count(words[number // _WORD] & below[:, None]).astype(jnp.int32)
+    return before[number // _WORD] + own
 
 
 @stage

@@ -17,7 +17,7 @@ from jaxsim.pipeline.stages import run
 from jaxsim.pipeline.tendon import tendon
 from jaxsim.pipeline.work import Work
 from jaxsim.solver.constraint import built_rows
-from jaxsim.solver.rows import Cones, Rows
+from jaxsim.solver.rows import Cones, Rows, join, product, with_jacobians
 from jaxsim.structure.rows import row_layout
 
 __all__ = ["constraint_fields"]
@@ -70,11 +70,11 @@ def _of_cones(cones: Cones, active: Array) -> dict[str, Array]:
 
 def _velocities(model: Any, data: Any, x: Array) -> Array:
     """Native: the Jacobian of all rows times a velocity, (k, W)."""
-    found = []
-    for part, _ in _built(model, data):
-        J = part.J if isinstance(part, Rows) else (part.J,)
-        found += [v.reshape(-1, v.shape[-1]) for v in (one.product(x) for one in J)]
-    return concat(found) if found else jnp.zeros((0, 1), x.dtype)
+    parts = [part for part, _ in _built(model, data)]
+    scalar = [part for part in parts if isinstance(part, Rows)]
+    rows = join(scalar, [part for part in parts if isinstance(part, Cones)])
+    found = product(with_jacobians(rows), x)
+    return concat([found.scalar, *(v.reshape(-1, v.shape[-1]) for v in found.cones)])
 
 
 _lifted_numbers = worlds.lift(_numbers)

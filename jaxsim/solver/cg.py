@@ -20,7 +20,7 @@ from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem, cost, push
 from jaxsim.solver.linesearch import search
 from jaxsim.solver.newton import Solution, start
-from jaxsim.solver.rows import product
+from jaxsim.solver.rows import product, with_jacobians
 from jaxsim.structure.rows import RowLayout
 
 __all__ = ["conjugate_gradients"]
@@ -46,6 +46,7 @@ def conjugate_gradients(
     A world is done when its gradient or the cost that a step saved, both scaled, is below the tolerance, when rounding
     hides what is left to gain, or when iterations run out.
     """
+    problem = problem.replace(rows=with_jacobians(problem.rows))
     option, rows = model.opt, problem.rows
     scale = 1 / (model.stat.meaninertia * max(1, model.nv))
     multiply = linalg.product_of(layout.inertia, problem.M)

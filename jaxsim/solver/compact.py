@@ -1,23 +1,24 @@
 """Contacts that touch, gathered world by world, so that an iteration pays for them and not for all slots.
 
 A humanoid has dozens of contact slots and a handful of contacts. The iteration runs on as many slots as are enough for
-nearly every state; if some world has more contacts, it runs on all slots.
+nearly every state, and only for them Jacobians are computed; if some world has more contacts, it runs on all slots.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.collision.select import pick_first
+from jaxsim.collision.select import pick_first, rank
+from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world
-from jaxsim.solver.jacobian import ChainJacobian, ContactJacobian, EdgeJacobian
-from jaxsim.solver.rows import Cones, Rows, join, pieces
+from jaxsim.solver.jacobian import ChainJacobian, ContactFrames, ContactJacobian, EdgeJacobian
+from jaxsim.solver.rows import Cones, Rows, RowValues, join, pieces
 
-__all__ = ["compact"]
+__all__ = ["Compacted", "compact"]
 
 _SHARE = 4
 """How many times fewer slots are kept."""
@@ -25,67 +26,125 @@ _LEAST = 8
 """Slots that are always kept."""
 
 
-def compact(rows: Rows) -> tuple[Rows, Array] | None:
-    """The rows with fewer contact slots, and in which worlds contacts would be lost, `(W,)`.
+class _Touching(NamedTuple):
+    """Which slots of some contacts are kept.
 
-    Returns None if no group of contacts is large enough to gain by it.
+    Attributes:
+      active: the slots that have rows, `(n, W)`.
+      rows: the kept slots, `(kept, W)`.
+      filled: which of these are in use, `(kept, W)`.
+      lost: in which worlds there are more, `(W,)`.
     """
-    lost: list[Array] = []
-    parts = []
-    numbers = zip(*(pieces(rows, x) for x in (rows.D, rows.aref, rows.low, rows.high)), strict=True)
-    for (J, D), (_, aref), (_, low), (_, high) in numbers:
-        part = Rows(J=(J,), D=D, aref=aref, low=low, high=high)
-        if isinstance(J, EdgeJacobian) and (kept := _kept(J.contacts)):
-            part, over = _edges(part, J, kept)
-            lost.append(over)
-        parts.append(part)
-    cones = []
-    for group in rows.cones:
-        if kept := _kept(group.J):
-            group, over = _cones(group, kept)
-            lost.append(over)
-        cones.append(group)
-    if not lost:
-        return None
-    return join(parts, cones), functools.reduce(jnp.logical_or, lost)
+
+    active: Array
+    rows: Array
+    filled: Array
+    lost: Array
+
+    def pick(self, x: Array) -> Array:
+        """Of values of all slots `(n, ..., 1 or W)` those of the kept ones."""
+        return rows_by_world(x, self.rows)
+
+    def spread(self, x: Array) -> Array:
+        """Values of the kept slots `(kept, ..., W)` for all; 0 for those out of use."""
+        place = jnp.minimum(rank(self.active), len(self.rows) - 1)
+        mine = self.active.reshape(-1, *[1] * (x.ndim - 2), self.active.shape[-1])
+        return jnp.where(mine, rows_by_world(x, place), 0)
 
 
-def _kept(J: ContactJacobian | ChainJacobian) -> int:
-    """How many slots are kept; 0: all, as there is little to gain."""
-    if isinstance(J, ChainJacobian):  # they pay for what touches in `solver/hessian.py`
-        return 0
-    n = J.J.shape[0]
+class Compacted(NamedTuple):
+    """Constraint rows with fewer contact slots.
+
+    Attributes:
+      all: the rows with all slots.
+      scalar: for each Jacobian of scalar rows which slots are kept; None: all of its rows.
+      cones: for each group of contacts with elliptic cones.
+    """
+
+    all: Rows
+    scalar: tuple[_Touching | None, ...]
+    cones: tuple[_Touching | None, ...]
+
+    @property
+    def lost(self) -> Array:
+        """In which worlds contacts would be lost, `(W,)`."""
+        return functools.reduce(
+            jnp.logical_or, [t.lost for t in (*self.scalar, *self.cones) if t is not None]
+        )
+
+    def rows(self) -> Rows:
+        """The rows that are kept, with their Jacobians."""
+        numbers = zip(
+            *(pieces(self.all, x) for x in (self.all.D, self.all.aref, self.all.low, self.all.high)),
+            strict=True,
+        )
+        parts = []
+        for touching, ((J, D), (_, aref), (_, low), (_, high)) in zip(self.scalar, numbers, strict=True):
+            part = Rows(J=(J,), D=D, aref=aref, low=low, high=high)
+            parts.append(part if touching is None else _edges(part, J, touching))
+        cones = [
+            group if touching is None else _cones(group, touching)
+            for touching, group in zip(self.cones, self.all.cones, strict=True)
+        ]
+        return join(parts, cones)
+
+    def spread(self, values: RowValues) -> RowValues:
+        """Values of the rows that are kept, for all; 0 for those out of use."""
+        scalar, start = [], 0
+        for touching, J in zip(self.scalar, self.all.J, strict=True):
+            size = J.size if touching is None else J.size // len(touching.active) * len(touching.rows)
+            own = values.scalar[start : start + size]
+            if touching is not None:
+                own = touching.spread(own.reshape(len(touching.rows), -1, own.shape[-1]))
+            scalar.append(own.reshape(J.size, -1))
+            start += size
+        cones = (
+            x if touching is None else touching.spread(x)
+            for touching, x in zip(self.cones, values.cones, strict=True)
+        )
+        return RowValues(concat(scalar) if scalar else values.scalar, tuple(cones))
+
+
+def compact(rows: Rows) -> Compacted | None:
+    """The rows with fewer contact slots; None if no group of contacts is large enough to gain by it."""
+    scalar = tuple(
+        _touching(J.contacts, D.reshape(len(J.friction), -1, D.shape[-1])[:, 0])
+        if isinstance(J, EdgeJacobian)
+        else None
+        for J, D in pieces(rows, rows.D)
+    )
+    cones = tuple(_touching(group.J, group.D[:, 0]) for group in rows.cones)
+    gains = any(t is not None for t in (*scalar, *cones))
+    return Compacted(rows, scalar, cones) if gains else None
+
+
+def _touching(J: ContactFrames | ContactJacobian | ChainJacobian, D: Array) -> _Touching | None:
+    """Which slots are kept of those with normal rows of some D `(n, W)`; None: all, as there is little to gain."""
+    n = len(D)
     kept = max(_LEAST, -(-n // _SHARE))
-    return kept if 2 * kept <= n else 0
+    # chains pay for what touches in `solver/hessian.py`
+    if 2 * kept > n or isinstance(J, ChainJacobian):
+        return None
+    active = D > 0
+    return _Touching(active, *pick_first(active, slots=kept))
 
 
-def _edges(rows: Rows, J: EdgeJacobian, kept: int) -> tuple[Rows, Array]:
-    """Rows of some of the contacts, and in which worlds contacts are lost."""
-    n = J.friction.shape[0]
-    D, aref = (x.reshape(n, -1, x.shape[-1]) for x in (rows.D, rows.aref))
-    at, filled, lost = _touching(D[:, 0] > 0, kept)
-    count = kept * D.shape[1]
-    D, aref = jnp.where(filled[:, None], at(D), 0), at(aref)
-    fewer = Rows(
-        J=(EdgeJacobian(contacts=J.contacts.picked(at), friction=at(J.friction)),),
+def _edges(rows: Rows, J: EdgeJacobian, touching: _Touching) -> Rows:
+    """Rows of some of the contacts."""
+    D, aref = (touching.pick(x.reshape(len(touching.active), -1, x.shape[-1])) for x in (rows.D, rows.aref))
+    D = jnp.where(touching.filled[:, None], D, 0)
+    count = D.shape[0] * D.shape[1]
+    return Rows(
+        J=(EdgeJacobian(contacts=J.contacts.picked(touching.pick), friction=touching.pick(J.friction)),),
         D=D.reshape(count, -1),
         aref=aref.reshape(count, -1),
         low=rows.low[:count],
         high=rows.high[:count],
     )
-    return fewer, lost
 
 
-def _cones(rows: Cones, kept: int) -> tuple[Cones, Array]:
-    """Some of the contacts with elliptic cones, and in which worlds contacts are lost."""
-    at, filled, lost = _touching(rows.D[:, 0] > 0, kept)
-    D = jnp.where(filled[:, None], at(rows.D), 0)
-    return Cones(
-        J=rows.J.picked(at), D=D, aref=at(rows.aref), friction=at(rows.friction), mu=at(rows.mu)
-    ), lost
-
-
-def _touching(active: Array, kept: int) -> tuple[Callable[[Array], Array], Array, Array]:
-    """How to gather the active slots `(n, W)` of each world, which places are filled, and where there are too many."""
-    rows, filled, lost = pick_first(active, slots=kept)
-    return functools.partial(rows_by_world, rows=rows), filled, lost
+def _cones(rows: Cones, touching: _Touching) -> Cones:
+    """Some of the contacts with elliptic cones."""
+    D, aref, friction, mu = (touching.pick(x) for x in (rows.D, rows.aref, rows.friction, rows.mu))
+    D = jnp.where(touching.filled[:, None], D, 0)
+    return Cones(J=rows.J.picked(touching.pick), D=D, aref=aref, friction=friction, mu=mu)

@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.collision.vec import Vec
 from jaxsim.data import Contact, Data
 from jaxsim.enums import ConeType
-from jaxsim.math.axis import components, concat, take
+from jaxsim.math.axis import concat, take
 from jaxsim.math.constants import MINVAL
-from jaxsim.math.gather import rows_by_world
+from jaxsim.math.gather import entries, joined, rows_by_world, rows_of
 from jaxsim.math.stage import stage
+from jaxsim.math.vector import cross, matvec
 from jaxsim.model import Model
 from jaxsim.solver import pyramid
 from jaxsim.solver.impedance import (
@@ -27,14 +27,14 @@ from jaxsim.solver.impedance import (
     reference_gains,
     regularisation,
 )
-from jaxsim.solver.jacobian import ChainJacobian, ContactJacobian, EdgeJacobian, Side
+from jaxsim.solver.jacobian import ChainJacobian, ContactFrames, EdgeJacobian, Side, along_axes
 from jaxsim.solver.rows import Cones, Rows
 from jaxsim.solver.surface import in_use, surface_velocity
 from jaxsim.structure.rows import Chains, ContactRows
 from jaxsim.structure.slots import ContactGroup
 from jaxsim.structure.trees import tree
 
-__all__ = ["contact_rows", "jacobian", "sides"]
+__all__ = ["contact_rows", "frames", "sides"]
 
 
 def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Cones, Array]:
@@ -44,10 +44,10 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     active, tether = in_use(model, contact)
     if rows.chains is None:
         sign, translation = sides(model, data, rows, contact)
-        J = ContactJacobian(J=jacobian(model, data, contact, sign, dim))
+        J = frames(model, data, contact, sign, dim)
     else:
         J, translation = _by_chains(model, data, rows, contact, rows.chains)
-    velocity = J.product(data.qvel)
+    velocity = _velocity(model, data, rows, contact)
     if model.has("geom_surfacevel"):
         velocity = velocity + surface_velocity(model, data, rows, contact)
     violation = contact.dist - contact.includemargin
@@ -95,7 +95,7 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
 
 
 def sides(model: Model, data: Data, rows: ContactRows, contact: Contact) -> tuple[Array, Array]:
-    """What moves contacts, for `jacobian`, and the sum of inverse masses at qpos0, (n, 1 or W)."""
+    """What moves contacts, as of `ContactFrames`, and the sum of inverse masses at qpos0, (n, 1 or W)."""
     parts = [_sides(model, data, group, geom) for group, geom in rows.by_group(contact.geom)]
     moves, weights = zip(*parts, strict=True)
     return concat(moves), concat(weights)
@@ -134,12 +134,49 @@ def _by_chains(
         both = rows_by_world(path, other[:, None] * model.nv + dofs)
         sign = jnp.where(fills | both, 0, direction).astype(contact.pos.dtype)
         moves = rows_by_world(_moves(model, data), dofs)
-        found.append(Side(J=_along_axes(contact.pos, contact.frame, moves, sign, dim=rows.dim), dofs=dofs))
+        found.append(Side(J=along_axes(contact.pos, contact.frame, moves, sign, dim=rows.dim), dofs=dofs))
     trees = rows_by_world(jnp.asarray(chains.tree[..., None]), bodies)
     across = (trees[:, 0] != trees[:, 1]) & jnp.all(trees >= 0, axis=1)
     weight = rows_by_world(model.body_invweight0[:, 0], bodies)
     J = ChainJacobian(sides=tuple(found), across=across, nv=model.nv, within=chains.within)
     return J, weight[:, 0] + weight[:, 1]
+
+
+def _velocity(model: Model, data: Data, rows: ContactRows, contact: Contact) -> Array:
+    """J qvel `(n, dim, W)`: velocity of body 2 against body 1, from those of the bodies."""
+    moving = concat([data.cvel, take(data.subtree_com, model.body_rootid)], axis=1)
+    sides = []
+    for side in range(2):
+        bodies = []
+        for group, geom in rows.by_group(contact.geom):
+            known = (group.body1, group.body2)[side]
+            bodies.append(
+                entries(model.geom_bodyid, jnp.maximum(geom[:, side], 0)) if known is None else known
+            )
+        sides.append(rows_of(moving, joined(bodies)))
+    return _difference(sides[0], sides[1], contact.pos, contact.frame, dim=rows.dim)
+
+
+@stage
+def _difference(first: Array, second: Array, pos: Array, frame: Array, *, dim: int) -> Array:
+    """The second velocity less the first at points, along (and about) the axes of frames, `(n, dim, W)`.
+
+    Args:
+      first: velocity of bodies, angular and linear, and the point that it refers to, `(n, 9, W)`.
+      second: of the others.
+      pos: the points, m, `(n, 3, W)`.
+      frame: the frames, `(n, 3, 3, W)`.
+      dim: how many axes.
+    """
+    turn, slide = zip(*(_twist(moving, pos) for moving in (first, second)), strict=True)
+    along, about = matvec(frame, slide[1] - slide[0]), matvec(frame, turn[1] - turn[0])
+    return jnp.concatenate([along, about], axis=1)[:, :dim]
+
+
+def _twist(moving: Array, pos: Array) -> tuple[Array, Array]:
+    """Angular and linear velocity of bodies at points."""
+    turn = moving[:, :3]
+    return turn, moving[:, 3:6] + cross(turn, pos - moving[:, 6:])
 
 
 def _impratio(model: Model) -> Array:
@@ -163,37 +200,11 @@ def _friction_damping(model: Model, contact: Contact, b_normal: Array) -> Array:
     return jnp.where(given, b, b_normal)
 
 
-def jacobian(model: Model, data: Data, contact: Contact, sign: Array, dim: int) -> Array:
-    """Jacobian `(n, dim, nv, W)` of contacts.
-
-    Args:
-      model: the model.
-      data: gives `cdof` and `subtree_com`.
-      contact: the contacts.
-      sign: 1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0, `(n, nv, 1 or W)`.
-      dim: their dimension.
-    """
-    return _along_axes(contact.pos, contact.frame, _moves(model, data), sign, dim=dim)
+def frames(model: Model, data: Data, contact: Contact, sign: Array, dim: int) -> ContactFrames:
+    """What the Jacobian of contacts is computed from; `sign` as `sides` gives it, `dim` their dimension."""
+    return ContactFrames(pos=contact.pos, frame=contact.frame, moves=_moves(model, data), sign=sign, dim=dim)
 
 
 def _moves(model: Model, data: Data) -> Array:
     """Of each dof `cdof` and the point that it refers to, `(nv, 9, W)`."""
     return concat([data.cdof, take(data.subtree_com, model.body_rootid[model.dof_bodyid])], axis=1)
-
-
-@stage
-def _along_axes(pos: Array, frame: Array, moves: Array, sign: Array, *, dim: int) -> Array:
-    """Velocity of body 2 against body 1 at contacts, along (and about) the axes of their frames, `(n, dim, k, W)`.
-
-    Args:
-      pos: of contacts, m.
-      frame: their frames, `(n, 3, 3, W)`.
-      moves: of each of k dofs `cdof` and the point that it refers to, `(k, 9, W)` or `(n, k, 9, W)`.
-      sign: 1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0, `(n, k, W)`.
-      dim: dimension of the contacts.
-    """
-    turn, slide, centre = (Vec(*components(moves[..., i : i + 3, :])) for i in (0, 3, 6))
-    linear = slide + turn.cross(Vec(*components(pos[:, None])) - centre)
-    axes = [Vec(*components(frame[:, k, :, None], axis=1)) for k in range(3)]
-    rows = [linear.dot(axis) for axis in axes[:dim]] + [turn.dot(axis) for axis in axes[: max(0, dim - 3)]]
-    return jnp.stack([row * sign for row in rows], axis=1)

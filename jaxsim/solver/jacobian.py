@@ -8,14 +8,15 @@ axes of each contact's frame, `(n, dim, W)`. Source: Computation chapter, "Const
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.math.axis import add_rows, concat, contract, take
+from jaxsim.collision.vec import Vec
+from jaxsim.math.axis import add_rows, components, concat, contract, take
 from jaxsim.math.gather import add_by_world, rows_by_world
 from jaxsim.math.linear import bilinear
 from jaxsim.math.matrix import multiply, multiply_transposed
@@ -26,16 +27,22 @@ from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of, places_o
 
 __all__ = [
     "ChainJacobian",
+    "ContactFrames",
     "ContactJacobian",
     "Curvature",
     "DenseJacobian",
     "DofJacobian",
     "EdgeJacobian",
+    "Factors",
     "Jacobian",
     "Side",
+    "along_axes",
+    "gram_of",
 ]
 
 Curvature = pyramid.Curvature
+Factors = tuple[Array, Array]
+"""J and C J, by rows `(k, nv, W)`: their product is what rows add to the Hessian."""
 
 _TERMS = 32
 """Products summed in one kernel: more take longer to compile than they save in memory traffic."""
@@ -60,6 +67,10 @@ class DofJacobian(Record):
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (k, W)`."""
         return add_rows(f * jnp.asarray(self.sign, f.dtype)[:, None], self.dof, self.nv)
+
+    def factors(self, c: Array) -> None:
+        """None: `gram` knows better."""
+        del c
 
     def gram(self, structure: TreeStructure, c: Array) -> Array:
         """Entries of `J^T diag(c) J`."""
@@ -89,9 +100,13 @@ class DenseJacobian(Record):
         """J^T f for `f (k, W)`."""
         return multiply_transposed(self.J, f)
 
+    def factors(self, c: Array) -> Factors:
+        """J and diag(c) J."""
+        return self.J, c[:, None] * self.J
+
     def gram(self, structure: TreeStructure, c: Array) -> Array:
         """Entries of `J^T diag(c) J`."""
-        return _gram(self.J, c[:, None] * self.J, structure=structure)
+        return gram_of([self.factors(c)], structure)
 
     def matrix(self, nv: int) -> Array:
         """J, `(k, nv, W)`."""
@@ -112,9 +127,13 @@ class ContactJacobian(Record):
         """J^T f for `f (n, dim, W)`."""
         return multiply_transposed(self._flat(), f.reshape(-1, f.shape[-1]))
 
+    def factors(self, C: Curvature) -> Factors:
+        """J and C J."""
+        return self._flat(), _weighted(C, self.J)
+
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`."""
-        return _gram(self._flat(), _weighted(C, self.J), structure=structure)
+        return gram_of([self.factors(C)], structure)
 
     def matrix(self) -> Array:
         """J by all dofs, `(n, dim, nv, W)`."""
@@ -126,6 +145,45 @@ class ContactJacobian(Record):
 
     def _flat(self) -> Array:
         return self.J.reshape(-1, *self.J.shape[2:])
+
+
+class ContactFrames(Record):
+    """A `ContactJacobian` that is not computed yet: it may turn out of which contacts it is needed."""
+
+    pos: Array = leaf("n 3", "where the contacts are, m")
+    frame: Array = leaf("n 3 3", "axes of their frames")
+    moves: Array = leaf("nv 9", "of each dof `cdof` and the point that it refers to, m")
+    sign: Array = leaf("n nv", "1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0")
+    dim: int = static("", "dimension of the contacts")
+
+    def jacobian(self) -> ContactJacobian:
+        """The Jacobian of all of them."""
+        return ContactJacobian(J=along_axes(self.pos, self.frame, self.moves, self.sign, dim=self.dim))
+
+    def product(self, x: Array) -> Array:
+        """J x, `(n, dim, W)`."""
+        return self.jacobian().product(x)
+
+    def transpose(self, f: Array) -> Array:
+        """J^T f for `f (n, dim, W)`."""
+        return self.jacobian().transpose(f)
+
+    def factors(self, C: Curvature) -> Factors:
+        """J and C J."""
+        return self.jacobian().factors(C)
+
+    def gram(self, structure: TreeStructure, C: Curvature) -> Array:
+        """Entries of `J^T C J`."""
+        return self.jacobian().gram(structure, C)
+
+    def matrix(self) -> Array:
+        """J by all dofs, `(n, dim, nv, W)`."""
+        return self.jacobian().J
+
+    def picked(self, pick: Callable[[Array], Array]) -> ContactJacobian:
+        """Of some of the contacts: `pick` chooses rows of arrays (n, ..., W)."""
+        kept = {name: pick(getattr(self, name)) for name in ("pos", "frame", "sign")}
+        return self.replace(**kept).jacobian()
 
 
 class Side(Record):
@@ -163,6 +221,10 @@ class ChainJacobian(Record):
         """J^T f for `f (n, dim, W)`."""
         first, second = self.sides
         return first.transpose(f, self.nv) + second.transpose(f, self.nv)
+
+    def factors(self, C: Curvature) -> None:
+        """None: `gram` knows better."""
+        del C
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`, without those between bodies of different trees (`between`)."""
@@ -223,6 +285,24 @@ _against = bilinear(
 
 
 @stage
+def along_axes(pos: Array, frame: Array, moves: Array, sign: Array, *, dim: int) -> Array:
+    """Velocity of body 2 against body 1 at contacts, along (and about) the axes of their frames, `(n, dim, k, W)`.
+
+    Args:
+      pos: of contacts, m.
+      frame: their frames, `(n, 3, 3, W)`.
+      moves: of each of k dofs `cdof` and the point that it refers to, `(k, 9, W)` or `(n, k, 9, W)`.
+      sign: 1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0, `(n, k, W)`.
+      dim: dimension of the contacts.
+    """
+    turn, slide, centre = (Vec(*components(moves[..., i : i + 3, :])) for i in (0, 3, 6))
+    linear = slide + turn.cross(Vec(*components(pos[:, None])) - centre)
+    axes = [Vec(*components(frame[:, k, :, None], axis=1)) for k in range(3)]
+    rows = [linear.dot(axis) for axis in axes[:dim]] + [turn.dot(axis) for axis in axes[: max(0, dim - 3)]]
+    return jnp.stack([row * sign for row in rows], axis=1)
+
+
+@stage
 def _products(CJ: Array, J: Array, *, same: bool) -> Array:
     """Of each contact J1^T (C J2) or, if sides are the same, its lower triangle: entries row by row, `(n, k^2, W)`."""
     k = J.shape[2]
@@ -233,7 +313,7 @@ def _products(CJ: Array, J: Array, *, same: bool) -> Array:
 class EdgeJacobian(Record):
     """Scalar rows of contacts: the edges of friction pyramids, or the normals of contacts without friction."""
 
-    contacts: ContactJacobian | ChainJacobian = leaf("", "the contacts'")
+    contacts: ContactJacobian | ChainJacobian | ContactFrames = leaf("", "the contacts'")
     friction: Array = leaf("n dim-1", "friction coefficients; none: contacts without friction")
 
     @property
@@ -249,6 +329,10 @@ class EdgeJacobian(Record):
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (k, W)`."""
         return self.contacts.transpose(pyramid.forces(self.friction, f))
+
+    def factors(self, c: Array) -> Factors | None:
+        """J and C J by the axes of contacts, if these are all that is needed."""
+        return self.contacts.factors(pyramid.curvature(self.friction, c))
 
     def gram(self, structure: TreeStructure, c: Array) -> Array:
         """Entries of `J^T diag(c) J`."""
@@ -277,35 +361,64 @@ def _weighted(C: Curvature, J: Array) -> Array:
     return stacked.reshape(-1, *stacked.shape[2:])
 
 
-def _gram(J: Array, CJ: Array, *, structure: TreeStructure) -> Array:
-    """Entries of `J^T (C J)` for the rows `(k, nv, W)` of both."""
+def gram_of(factors: Sequence[Factors], structure: TreeStructure) -> Array:
+    """Entries of the sum of `J^T (C J)` over pairs of J and C J, rows `(k, nv, W)` each."""
     n = structure.n
-    patches = patches_of(structure) if platform() == "cpu" else ((0, n, 0, n),)
-    if (
-        platform() != "cpu" and J.shape[0] > _TERMS
-    ):  # one kernel, where sums that are written out would be split
-        return jnp.sum(CJ[:, :, None] * J[:, None], axis=0)[structure.rows, structure.cols]
-    first = (J.shape[0] - 1) % _TERMS + 1
-    totals = _outer_products(J, CJ, [], jnp.int32(0), terms=first, patches=patches)
+    if platform() != "cpu":
+        total = functools.reduce(jnp.add, [_square(J, CJ) for J, CJ in factors])
+        return total[structure.rows, structure.cols]
+    patches = patches_of(structure)
+    trips, terms = zip(*(_loop(len(J), sum(len(J) for J, _ in factors)) for J, _ in factors), strict=True)
+    heads = tuple(len(J) - k * t for (J, _), k, t in zip(factors, trips, terms, strict=True))
+    starts = [jnp.int32(0)] * len(factors)
+    totals = _outer_products(list(factors), [], starts, terms=heads, patches=patches)
+    for pair, head, trip, size in zip(factors, heads, trips, terms, strict=True):
 
-    def more(k: Array, sums: list[Array]) -> list[Array]:
-        return _outer_products(J, CJ, sums, first + k * _TERMS, terms=_TERMS, patches=patches)
+        def more(
+            k: Array, sums: list[Array], pair: Factors = pair, head: int = head, size: int = size
+        ) -> list[Array]:
+            return _outer_products([pair], sums, [head + k * size], terms=(size,), patches=patches)
 
-    if first < J.shape[0]:  # a loop, so that many rows take no longer to compile than few
-        totals = lax.fori_loop(0, (J.shape[0] - first) // _TERMS, more, totals)
+        if trip:  # a loop, so that many rows take no longer to compile than few
+            totals = lax.fori_loop(0, trip, more, totals)
     flat = concat([total.reshape(-1, total.shape[-1]) for total in totals])
     return take(flat, _in_patches(patches, n)[structure.rows, structure.cols])
 
 
+def _square(J: Array, CJ: Array) -> Array:
+    """`J^T (C J)`; of many rows a reduction, one kernel, where sums that are written out would be split."""
+    if len(J) > _TERMS:
+        return jnp.sum(CJ[:, :, None] * J[:, None], axis=0)
+    return functools.reduce(jnp.add, [CJ[k, :, None] * J[k, None] for k in range(len(J))])
+
+
+def _loop(rows: int, all_rows: int) -> tuple[int, int]:
+    """How many kernels of how many rows each follow a first one, which has the others."""
+    if all_rows <= _TERMS + _TERMS // 2:
+        return 0, 0
+    kernels = -(-rows // _TERMS)
+    return kernels - 1, -(-rows // kernels)
+
+
 @stage
 def _outer_products(
-    J: Array, CJ: Array, totals: list[Array], start: Array, *, terms: int, patches: tuple[Patch, ...]
+    factors: list[Factors],
+    totals: list[Array],
+    starts: list[Array],
+    *,
+    terms: tuple[int, ...],
+    patches: tuple[Patch, ...],
 ) -> list[Array]:
     """The sums so far of some patches, and more terms; whole arrays go in, so that slices of them are not copied."""
-    J, CJ = (lax.dynamic_slice_in_dim(x, start, terms) for x in (J, CJ))
+    parts = [
+        tuple(lax.dynamic_slice_in_dim(x, start, count) for x in pair)
+        for pair, start, count in zip(factors, starts, terms, strict=True)
+    ]
     found = []
     for p, (top, bottom, left, right) in enumerate(patches):
-        products = [CJ[k, top:bottom, None] * J[k, None, left:right] for k in range(terms)]
+        products = [
+            CJ[k, top:bottom, None] * J[k, None, left:right] for J, CJ in parts for k in range(len(J))
+        ]
         found.append(functools.reduce(jnp.add, totals[p : p + 1] + products))
     return found
 

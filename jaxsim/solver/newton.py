@@ -27,10 +27,10 @@ from jaxsim.math.stage import platform, stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
 from jaxsim.solver.assembly import Problem, cost, push
-from jaxsim.solver.compact import compact
+from jaxsim.solver.compact import Compacted, compact
 from jaxsim.solver.hessian import hessian, solve_hessian
 from jaxsim.solver.linesearch import search
-from jaxsim.solver.rows import Rows, RowValues, product, residuals
+from jaxsim.solver.rows import Rows, RowValues, product, residuals, with_jacobians
 from jaxsim.structure.rows import RowLayout
 from jaxsim.structure.sparsity import trees_of
 
@@ -62,7 +62,7 @@ class Solution(NamedTuple):
     Attributes:
       x: acceleration, `(nv, W)`.
       inertial: M x, `(nv, W)`.
-      r: residuals of the rows.
+      r: residuals of the rows; 0 of contacts out of use, where they were left out.
       push: constraint force J^T f, `(nv, W)`.
       iterations: iterations used, `(W,)`.
       done: whether to stop, `(W,)`.
@@ -108,7 +108,7 @@ def minimise(
     Args:
       layout: the model's rows.
       model: gives tolerance, iterations and their scaling.
-      problem: what to minimise.
+      problem: what to minimise; Jacobians are computed of the contacts that are worked on.
       smooth: acceleration without constraints, `(nv, W)`.
       guess: another starting point, or None.
 
@@ -125,15 +125,20 @@ def minimise(
     )
 
     def on(rows: Rows, gathered: bool) -> Solution:
-        found = _minimise(layout, limits, problem.replace(rows=rows), smooth, guess, gathered)
-        return found if rows is problem.rows else found._replace(r=residuals(problem.rows, found.x))
+        return _minimise(layout, limits, problem.replace(rows=rows), smooth, guess, gathered)
+
+    def on_all(gathered: bool) -> Solution:
+        return on(with_jacobians(problem.rows), gathered)
+
+    def on_few(few: Compacted) -> Solution:
+        found = on(few.rows(), True)
+        return found._replace(r=few.spread(found.r))
 
     width = width_of((problem, smooth))
-    small = compact(problem.rows) if width >= _WIDE else None
-    if small is None:
-        return on(problem.rows, width >= _WIDE)
-    rows, lost = small
-    return lax.cond(jnp.any(lost), lambda: on(problem.rows, False), lambda: on(rows, True))
+    few = compact(problem.rows) if width >= _WIDE else None
+    if few is None:
+        return on_all(width >= _WIDE)
+    return lax.cond(jnp.any(few.lost), lambda: on_all(False), lambda: on_few(few))
 
 
 def _minimise(

@@ -23,7 +23,7 @@ from jaxsim.math.axis import concat
 from jaxsim.model import Model
 from jaxsim.solver.adjoint import Optimum, optimum
 from jaxsim.solver.assembly import Problem
-from jaxsim.solver.contacts import jacobian, sides
+from jaxsim.solver.contacts import frames, sides
 from jaxsim.solver.impedance import impedance, regularisation
 from jaxsim.solver.jacobian import DenseJacobian
 from jaxsim.solver.rows import Rows
@@ -60,7 +60,7 @@ def _rows(model: Model, data: Data, rows: ContactRows, detected: Contact, reach:
     contact: Contact = jax.tree.map(lambda y: y[rows.slots], detected)
     sign, translation = sides(model, data, rows, contact)
     near = (contact.geom[:, 0] >= 0) & ~in_use(model, contact)[0]
-    J = DenseJacobian(J=jacobian(model, data, contact, sign, 1)[:, 0])
+    J = DenseJacobian(J=frames(model, data, contact, sign, 1).jacobian().J[:, 0])
     gap = contact.dist - contact.includemargin
     constants = impedance(model, contact.solref, contact.solimp, jnp.zeros_like(gap))  # as if at touch
     stiffness = constants.k * constants.d

@@ -24,7 +24,7 @@ from jaxsim.solver.adjoint import Optimum
 from jaxsim.solver.assembly import Problem, forces, push
 from jaxsim.solver.jacobian import EdgeJacobian
 from jaxsim.solver.newton import Solution
-from jaxsim.solver.rows import Cones, Rows, RowValues, pieces, residuals, transpose
+from jaxsim.solver.rows import Cones, Rows, RowValues, pieces, residuals, transpose, with_jacobians
 from jaxsim.solver.sweep import Arranged, Blocks, accelerated, arrange, in_slots, projected, sweep
 from jaxsim.structure.rows import RowLayout
 
@@ -53,6 +53,7 @@ def gauss_seidel(
     Returns:
       The acceleration with the residuals and forces that belong to it, and the forces of the sweeps.
     """
+    problem = problem.replace(rows=with_jacobians(problem.rows))
     rows, option = problem.rows, model.opt
     scale = 1 / (model.stat.meaninertia * max(1, model.nv))
     width = max(a.shape[-1] for a in jax.tree.leaves((problem, smooth)))

@@ -8,7 +8,7 @@ Contacts with elliptic cones keep the axes of their frames.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
@@ -16,16 +16,35 @@ from jax import Array
 from jaxsim.math.axis import concat
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf
-from jaxsim.solver.jacobian import ChainJacobian, ContactJacobian, Curvature, Jacobian
+from jaxsim.solver.jacobian import (
+    ChainJacobian,
+    ContactFrames,
+    ContactJacobian,
+    Curvature,
+    EdgeJacobian,
+    Jacobian,
+    gram_of,
+)
 from jaxsim.structure.sparsity import TreeStructure
 
-__all__ = ["Cones", "RowValues", "Rows", "gram", "join", "pieces", "product", "residuals", "transpose"]
+__all__ = [
+    "Cones",
+    "RowValues",
+    "Rows",
+    "gram",
+    "join",
+    "pieces",
+    "product",
+    "residuals",
+    "transpose",
+    "with_jacobians",
+]
 
 
 class Cones(Record):
     """Contacts with elliptic cones, of one dimension."""
 
-    J: ContactJacobian | ChainJacobian = leaf("", "Jacobian")
+    J: ContactJacobian | ChainJacobian | ContactFrames = leaf("", "Jacobian")
     D: Array = leaf("n dim", "inverse regularisation, 0 out of use")
     aref: Array = leaf("n dim", "reference acceleration")
     friction: Array = leaf("n dim-1", "friction coefficients")
@@ -78,6 +97,17 @@ def _concatenated(parts: list[dict[str, Array]]) -> dict[str, Array]:
     return {name: concat([part[name] for part in parts]) for name in _NUMBERS}
 
 
+def with_jacobians(rows: Rows) -> Rows:
+    """The rows with the Jacobians of contacts computed, if they are not yet: all that follows needs them."""
+
+    def computed(J: Any) -> Any:
+        return J.jacobian() if isinstance(J, ContactFrames) else J
+
+    scalar = [J.replace(contacts=computed(J.contacts)) if isinstance(J, EdgeJacobian) else J for J in rows.J]
+    cones = [group.replace(J=computed(group.J)) for group in rows.cones]
+    return rows.replace(J=tuple(scalar), cones=tuple(cones))
+
+
 def product(rows: Rows, x: Array) -> RowValues:
     """J x."""
     parts = [J.product(x) for J in rows.J]
@@ -116,8 +146,12 @@ def transpose(rows: Rows, f: RowValues, like: Array) -> Array:
 def gram(rows: Rows, structure: TreeStructure, scalar: Array, cones: list[Curvature]) -> Array | int:
     """Entries of `J^T C J` for the curvature of scalar rows `(k, W)` and of elliptic contacts; 0 without rows."""
     total: Array | int = 0
-    for J, part in pieces(rows, scalar):
-        total = total + J.gram(structure, part)
-    for group, C in zip(rows.cones, cones, strict=True):
-        total = total + group.J.gram(structure, C)
-    return total
+    together = []
+    weighted = [*pieces(rows, scalar), *((group.J, C) for group, C in zip(rows.cones, cones, strict=True))]
+    for J, C in weighted:
+        factors = J.factors(C)
+        if factors is None:
+            total = total + J.gram(structure, C)
+        else:
+            together.append(factors)
+    return total + gram_of(together, structure) if together else total

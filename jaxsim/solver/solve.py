@@ -20,7 +20,7 @@ from jaxsim.solver.newton import Solution, minimise
 from jaxsim.solver.noslip import Held, without_slip
 from jaxsim.solver.onset import optimum_near
 from jaxsim.solver.pgs import gauss_seidel
-from jaxsim.solver.rows import Rows
+from jaxsim.solver.rows import Rows, with_jacobians
 from jaxsim.structure.rows import RowLayout, row_layout
 
 __all__ = ["SOLVERS", "solve"]
@@ -68,14 +68,14 @@ def solve(model: Model, data: Data) -> Data:
     if not rows.D.shape[0] and not rows.cones:
         return _unconstrained(data)
     layout = row_layout(model)
-    problem = Problem(M=data.M, force=data.qfrc_smooth, rows=rows)
+    problem = Problem(M=data.M, force=data.qfrc_smooth, rows=with_jacobians(rows))
     fixed = lax.stop_gradient(problem)
     statistics = {}
     known = None if data.work.solution is None else lax.stop_gradient(data.work.solution)
     if known is None:
         guess = None if model.opt.disableflags & DisableBit.WARMSTART else data.qacc_warmstart
         solution, found = SOLVERS[model.opt.solver](
-            layout, lax.stop_gradient(model), fixed, *lax.stop_gradient((data.qacc_smooth, guess))
+            layout, *lax.stop_gradient((model, problem.replace(rows=rows), data.qacc_smooth, guess))
         )
         statistics = _statistics(lax.stop_gradient(model), fixed, solution, data.warning)
     else:

@@ -27,6 +27,9 @@ Patch = tuple[int, int, int, int]
 _WORTHWHILE = 0.75
 """Share of the matrix that patches may cover: more are not worth a kernel each."""
 
+_BANDS, _LEAST = 4, 7
+"""Most bands of rows that cover it instead, and fewest rows of one."""
+
 
 class TreeStructure:
     """Which entries of a symmetric matrix are stored: those between a degree of freedom and its ancestors.
@@ -148,7 +151,7 @@ def alike_trees(structure: TreeStructure) -> tuple[Alike, ...]:
 def patches_of(structure: TreeStructure) -> tuple[Patch, ...]:
     """Few rectangles that hold all stored entries: each branch against itself and against what is above it.
 
-    The whole matrix where that saves little.
+    Where that saves little, bands of rows up to the diagonal.
     """
     n = structure.n
     patches: list[Patch] = []
@@ -157,4 +160,10 @@ def patches_of(structure: TreeStructure) -> tuple[Patch, ...]:
         runs = np.split(columns, np.flatnonzero(np.diff(columns) > 1) + 1)
         patches += [(start, stop, int(run[0]), int(run[-1]) + 1) for run in runs]
     area = sum((b - a) * (d - c) for a, b, c, d in patches)
-    return tuple(patches) if area < _WORTHWHILE * n * n else ((0, n, 0, n),)
+    bands = max(1, min(_BANDS, n // _LEAST))
+    ends = [n * k // bands for k in range(bands + 1)]
+    return (
+        tuple(patches)
+        if area < _WORTHWHILE * n * n
+        else tuple((a, b, 0, b) for a, b in itertools.pairwise(ends))
+    )
