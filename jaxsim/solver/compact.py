@@ -18,7 +18,7 @@ from jaxsim.math.gather import rows_by_world
 from jaxsim.solver.jacobian import ChainJacobian, ContactFrames, ContactJacobian, EdgeJacobian
 from jaxsim.solver.rows import Cones, Rows, RowValues, join, pieces
 
-__all__ = ["Compacted", "compact"]
+__all__ = ["Compacted", "compact", "kept_slots"]
 
 _SHARE = 4
 """How many times fewer slots are kept."""
@@ -118,12 +118,17 @@ def compact(rows: Rows) -> Compacted | None:
     return Compacted(rows, scalar, cones) if gains else None
 
 
+def kept_slots(slots: int) -> int:
+    """How many of the slots of a kind of contacts are kept; 0: all, as there is little to gain."""
+    kept = max(_LEAST, -(-slots // _SHARE))
+    return kept if 2 * kept <= slots else 0
+
+
 def _touching(J: ContactFrames | ContactJacobian | ChainJacobian, D: Array) -> _Touching | None:
     """Which slots are kept of those with normal rows of some D `(n, W)`; None: all, as there is little to gain."""
-    n = len(D)
-    kept = max(_LEAST, -(-n // _SHARE))
+    kept = kept_slots(len(D))
     # chains pay for what touches in `solver/hessian.py`
-    if 2 * kept > n or isinstance(J, ChainJacobian):
+    if not kept or isinstance(J, ChainJacobian):
         return None
     active = D > 0
     return _Touching(active, *pick_first(active, slots=kept))

@@ -20,6 +20,7 @@ from jaxsim.math.stage import stage
 from jaxsim.math.vector import cross, matvec
 from jaxsim.model import Model
 from jaxsim.solver import pyramid
+from jaxsim.solver.compact import kept_slots
 from jaxsim.solver.impedance import (
     MAX_IMPEDANCE,
     MIN_IMPEDANCE,
@@ -27,7 +28,14 @@ from jaxsim.solver.impedance import (
     reference_gains,
     regularisation,
 )
-from jaxsim.solver.jacobian import ChainJacobian, ContactFrames, EdgeJacobian, Side, along_axes
+from jaxsim.solver.jacobian import (
+    ChainJacobian,
+    ContactFrames,
+    ContactJacobian,
+    EdgeJacobian,
+    Side,
+    along_axes,
+)
 from jaxsim.solver.rows import Cones, Rows
 from jaxsim.solver.surface import in_use, surface_velocity
 from jaxsim.structure.rows import Chains, ContactRows
@@ -45,9 +53,12 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     if rows.chains is None:
         sign, translation = sides(model, data, rows, contact)
         J = frames(model, data, contact, sign, dim)
+        J = J if kept_slots(rows.count) else J.jacobian()
     else:
         J, translation = _by_chains(model, data, rows, contact, rows.chains)
-    velocity = _velocity(model, data, rows, contact)
+    velocity = (
+        J.product(data.qvel) if isinstance(J, ContactJacobian) else _velocity(model, data, rows, contact)
+    )
     if model.has("geom_surfacevel"):
         velocity = velocity + surface_velocity(model, data, rows, contact)
     violation = contact.dist - contact.includemargin

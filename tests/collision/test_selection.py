@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jaxsim.collision import collision
-from jaxsim.collision.select import pick_least
+from jaxsim.collision.select import pick_first, pick_least, rank
 from jaxsim.enums import GeomType
 from jaxsim.interop.mujoco import put_model
 from jaxsim.math.stage import lowering_for
@@ -45,6 +45,19 @@ def test_pick_least_against_sorting(n: int, slots: int, kind: str) -> None:
         kept = np.sort(live[np.argsort(key[live, w], kind="stable")[:slots]])
         np.testing.assert_array_equal(np.asarray(rows)[np.asarray(filled)[:, w], w], kept)
         assert bool(overflow[w]) == (len(live) > slots)
+
+
+@pytest.mark.parametrize("n", [5, 32, 70])
+def test_rank_is_the_slot_that_a_row_is_picked_for(n: int) -> None:
+    active = np.random.default_rng(n).random((n, 50)) < 0.3
+    ranks = np.asarray(rank(jnp.asarray(active)))
+    np.testing.assert_array_equal(ranks, np.cumsum(active, axis=0) - active)
+    rows, filled, _ = pick_first(jnp.asarray(active), slots=n)
+    for w in range(50):
+        np.testing.assert_array_equal(
+            np.asarray(rows)[ranks[active[:, w], w], w], np.flatnonzero(active[:, w])
+        )
+        assert filled[:, w].sum() == active[:, w].sum()
 
 
 def test_selected_slots_agree_with_c() -> None:
