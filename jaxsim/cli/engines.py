@@ -19,6 +19,7 @@ import numpy as np
 
 import jaxsim
 from jaxsim import parallel
+from jaxsim.data import STATE_FIELDS
 
 __all__ = ["ENGINES", "Engine", "JaxEngine", "MujocoEngine", "Workload"]
 
@@ -84,12 +85,19 @@ class Engine(Protocol):
         ...
 
 
-def _batched(data: Any, work: Workload) -> Any:
-    """One world's data repeated for every world of `work`, in its initial states."""
-    worlds = work.worlds
-    batch = jax.tree.map(lambda x: jnp.broadcast_to(x, (worlds, *jnp.shape(x))), data)
+_KEPT = (*STATE_FIELDS, "sensordata")
+"""Fields of Data that a rollout returns: what `mujoco.rollout` does. No engine spends time on keeping others."""
+
+
+def _kept(data: Any) -> dict[str, jax.Array]:
+    return {name: getattr(data, name) for name in _KEPT if hasattr(data, name)}
+
+
+def _batched(data: Any, work: Workload) -> dict[str, jax.Array]:
+    """What is kept of one world's data, repeated for every world of `work`, in its initial states."""
+    batch = {k: jnp.broadcast_to(x, (work.worlds, *jnp.shape(x))) for k, x in _kept(data).items()}
     state = {"qpos": work.qpos, "qvel": work.qvel} | ({"act": work.act} if work.act.shape[1] else {})
-    return batch.replace(**{k: jnp.asarray(v, jnp.result_type(float)) for k, v in state.items()})
+    return batch | {k: jnp.asarray(v, jnp.result_type(float)) for k, v in state.items()}
 
 
 def _bytes(compiled: Any, devices: int) -> int:
@@ -152,14 +160,17 @@ class JaxEngine:
     def _mesh(self, worlds: int) -> jax.sharding.Mesh:
         return parallel.worlds_mesh(worlds, jax.devices()[: self._devices])
 
-    def _rollout(self, model: Any, batch: Any, ctrl: jax.Array, *, checkpoint: bool = False) -> Any:
-        """Data of all worlds after controls (steps, worlds, nu), on as many devices as divide the worlds."""
+    def _rollout(
+        self, model: Any, batch: dict[str, jax.Array], ctrl: jax.Array, *, checkpoint: bool = False
+    ) -> dict[str, jax.Array]:
+        """What is kept of all worlds after controls (steps, worlds, nu), on as many devices as divide the worlds."""
 
-        def one(model: Any, data: Any, ctrl: jax.Array) -> Any:
+        def one(model: Any, start: dict[str, jax.Array], ctrl: jax.Array) -> dict[str, jax.Array]:
             def body(data: Any, u: jax.Array) -> tuple[Any, None]:
                 return self._step(model, data.replace(ctrl=u)), None
 
-            return jax.lax.scan(jax.checkpoint(body) if checkpoint else body, data, ctrl)[0]
+            data = self._data.replace(**start)
+            return _kept(jax.lax.scan(jax.checkpoint(body) if checkpoint else body, data, ctrl)[0])
 
         mesh = self._mesh(ctrl.shape[1])
         return parallel.vmap(one, in_axes=(None, 0, 0), mesh=mesh)(model, batch, jnp.swapaxes(ctrl, 0, 1))
@@ -190,7 +201,7 @@ class JaxEngine:
     def final_state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `Engine.final_state`."""
         final = self._final
-        return np.asarray(final.qpos), np.asarray(final.qvel), np.asarray(final.act)
+        return np.asarray(final["qpos"]), np.asarray(final["qvel"]), np.asarray(final["act"])
 
     def gradient(self, work: Workload) -> tuple[Callable[[], Any], Callable[[], Any], int, int, float]:
         """A rollout and its gradient with respect to all controls, both compiled.
@@ -206,7 +217,7 @@ class JaxEngine:
 
         def loss(ctrl: jax.Array, model: Any, initial: Any) -> jax.Array:
             final = self._rollout(model, initial, ctrl, checkpoint=self._checkpoint)
-            return jnp.sum(final.qpos**2) + jnp.sum(final.qvel**2)
+            return jnp.sum(final["qpos"] ** 2) + jnp.sum(final["qvel"] ** 2)
 
         args = (ctrl, shared, initial)
         forward = jax.jit(loss).lower(*args).compile()
