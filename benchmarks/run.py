@@ -203,7 +203,7 @@ def page(report: dict[str, Any], name: str) -> str:
         f"{at['dtype']}, Python {at['python']}; {versions}; {at['date']}. "
         "Written by `python -m benchmarks.run`. On a CPU jaxsim's worlds lie on a device for each core "
         "(`jaxsim.parallel`), MJX's on one, which uses all cores for large operations; the C engine has a thread for "
-        "each core and computes in float64.",
+        "each core and computes in float64. Rollouts return the state and the sensor data, as `mujoco.rollout` does.",
         "",
         f"![]({name}.png)",
     ]
