@@ -70,9 +70,7 @@ def _of_cones(cones: Cones, active: Array) -> dict[str, Array]:
 
 def _velocities(model: Any, data: Any, x: Array) -> Array:
     """Native: the Jacobian of all rows times a velocity, (k, W)."""
-    parts = [part for part, _ in _built(model, data)]
-    scalar = [part for part in parts if isinstance(part, Rows)]
-    rows = join(scalar, [part for part in parts if isinstance(part, Cones)])
+    rows = join([part for part, _ in _built(model, data)])
     found = product(with_jacobians(rows), x)
     return concat([found.scalar, *(v.reshape(-1, v.shape[-1]) for v in found.cones)])
 

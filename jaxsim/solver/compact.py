@@ -86,7 +86,7 @@ class Compacted(NamedTuple):
             group if touching is None else _cones(group, touching)
             for touching, group in zip(self.cones, self.all.cones, strict=True)
         ]
-        return join(parts, cones)
+        return join([*parts, *cones])
 
     def spread(self, values: RowValues) -> RowValues:
         """Values of the rows that are kept, for all; 0 for those out of use."""

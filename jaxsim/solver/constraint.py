@@ -65,10 +65,8 @@ def make_constraint(model: Model, data: Data) -> Data:
         nefc = nefc + contacts.rows * jnp.sum(active, axis=0)
         first = contacts.start + contacts.rows * np.arange(contacts.count)[:, None]
         address.append(jnp.where(active, jnp.asarray(first, address[0].dtype), -1))
-    scalar = [part for part, _ in built if isinstance(part, Rows)]
-    cones = [part for part, _ in built if isinstance(part, Cones)]
     return data.replace(
-        work=data.work.replace(rows=join(scalar, cones)),
+        work=data.work.replace(rows=join([part for part, _ in built])),
         contact=data.contact.replace(efc_address=concat(address)),
         nefc=nefc,
         **counts,

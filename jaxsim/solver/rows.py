@@ -8,6 +8,7 @@ Contacts with elliptic cones keep the axes of their frames.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -83,8 +84,10 @@ class RowValues(NamedTuple):
 _NUMBERS = ("D", "aref", "low", "high")
 
 
-def join(parts: list[Rows], cones: list[Cones]) -> Rows:
+def join(built: Sequence[Rows | Cones]) -> Rows:
     """All rows of a state, from those of its classes and its contacts with elliptic cones."""
+    parts = [part for part in built if isinstance(part, Rows)]
+    cones = [part for part in built if isinstance(part, Cones)]
     if not parts:
         return Rows(**dict.fromkeys(_NUMBERS, jnp.zeros((0, 1))), cones=tuple(cones))
     numbers = _concatenated([{name: getattr(part, name) for name in _NUMBERS} for part in parts])

@@ -68,7 +68,7 @@ def random_problem(seed: int) -> Problem:
     D = cones.D[:, :1] * jnp.concatenate(
         [jnp.ones_like(cones.D[:, :1]), cones.friction**2 / cones.mu[:, None] ** 2], axis=1
     )
-    rows = join(parts, [cones.replace(D=D)])
+    rows = join([*parts, cones.replace(D=D)])
     return Problem(M=jnp.asarray(M[structure.rows, structure.cols])[:, None], force=3 * normal(NV), rows=rows)
 
 
