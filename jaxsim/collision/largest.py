@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -11,8 +13,8 @@ from jaxsim.math.stage import platform, stage
 
 __all__ = ["along", "entries_at", "entry_at", "first_largest"]
 
-_TOGETHER = 8
-"""Numbers compared in one kernel."""
+_GROUP, _FEW = 8, 32
+"""How many numbers one kernel compares: neighbours where there are many, and all of the last few."""
 
 
 def along(direction: Vec, vectors: Array) -> Array:
@@ -39,23 +41,35 @@ def first_largest(values: Array) -> Array:
     if platform() != "cpu":
         return jnp.argmax(values, axis=1).astype(jnp.int32)
     index: Array | None = None
-    while values.shape[1] > 1:
+    while values.shape[1] > _FEW:
         values, index = _knock_out(values, index)
-    return jnp.zeros(values[:, 0].shape, jnp.int32) if index is None else index[:, 0]
+    return _first_of_few(values, index)
 
 
 @stage
 def _knock_out(values: Array, index: Array | None) -> tuple[Array, Array]:
     """The largest of each few neighbours, and the index it had."""
     k = values.shape[1]
-    groups = -(-k // _TOGETHER)
-    pad = ((0, 0), (0, groups * _TOGETHER - k), (0, 0))
+    groups = -(-k // _GROUP)
+    pad = ((0, 0), (0, groups * _GROUP - k), (0, 0))
     if index is None:
         index = jnp.broadcast_to(np.arange(k, dtype=np.int32)[:, None], values.shape)
-    values = jnp.pad(values, pad, constant_values=-jnp.inf).reshape(len(values), groups, _TOGETHER, -1)
+    values = jnp.pad(values, pad, constant_values=-jnp.inf).reshape(len(values), groups, _GROUP, -1)
     index = jnp.pad(index, pad).reshape(values.shape)
-    best, at = values[:, :, 0], index[:, :, 0]
-    for i in range(1, min(_TOGETHER, k)):
-        better = values[:, :, i] > best
-        best, at = jnp.where(better, values[:, :, i], best), jnp.where(better, index[:, :, i], at)
+    return _better([(values[:, :, i], index[:, :, i]) for i in range(_GROUP)])
+
+
+@stage
+def _first_of_few(values: Array, index: Array | None) -> Array:
+    """The index of the largest, (n, W), and not its value, which would be a second kernel of the same comparisons."""
+    found = [values[:, i] for i in range(values.shape[1])]
+    numbers = [jnp.full_like(x, i, jnp.int32) if index is None else index[:, i] for i, x in enumerate(found)]
+    return _better(list(zip(found, numbers, strict=True)))[1]
+
+
+def _better(entries: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """The first of the largest values, and its index."""
+    best, at = entries[0]
+    for value, index in entries[1:]:
+        best, at = jnp.where(value > best, value, best), jnp.where(value > best, index, at)
     return best, at

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -73,10 +75,9 @@ def _words(active: Array) -> Array:
     if whole > n:
         active = jnp.concatenate([active, jnp.zeros((whole - n, width), bool)])
     active = active.reshape(-1, _WORD, width)
-    words = active[:, 0].astype(jnp.uint32)
-    for k in range(1, min(_WORD, n)):
-        words = words | (active[:, k].astype(jnp.uint32) << k)
-    return words
+    # the axis of the bits stays: XLA would move a reshape past one bit in each round of its simplifications
+    bits = [active[:, k : k + 1].astype(jnp.uint32) << k for k in range(min(_WORD, n))]
+    return functools.reduce(jnp.bitwise_or, bits)[:, 0]
 
 
 def _total(words: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -140,8 +141,10 @@ def asks_for_more(model: Model) -> Array | None:
     traced = [x for x, _ in _must_be_zero(model) if isinstance(x, Tracer)]
     if not traced:
         return None
-    # behind a barrier, else XLA reduces each array by a kernel of its own
-    return jnp.any(lax.optimization_barrier(jnp.concatenate([jnp.ravel(x != 0) for x in traced])))
+    # numbers of one type together and behind a barrier, else XLA looks at each array by a kernel of its own
+    types = dict.fromkeys(x.dtype for x in traced)
+    flat = [jnp.concatenate([jnp.ravel(x) for x in traced if x.dtype == dtype]) for dtype in types]
+    return functools.reduce(jnp.logical_or, [jnp.any(x != 0) for x in lax.optimization_barrier(flat)])
 
 
 _PASSED = 64
