@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.collision.convex.difference import Pair, pairs_of
+from jaxsim.collision.convex.difference import Pair, of_asked, pairs_of
 from jaxsim.collision.convex.features import find_features
 from jaxsim.collision.convex.gjk import Nearest, nearest
 from jaxsim.collision.convex.hull import corners_of
@@ -44,7 +44,7 @@ def collide_convex(
       search: which pairs are asked, and options of the searches.
     """
     pairs = pairs_of(portions, shape1, shape2)
-    found = _searched(pairs, shape1, shape2, _cores_reach(portions, shape1, shape2, reach), search)
+    found = _searched(portions, pairs, shape1, shape2, _cores_reach(portions, shape1, shape2, reach), search)
     return _touching(portions, pairs, found, shape1, shape2, reach, search)
 
 
@@ -60,7 +60,7 @@ def collide_nearest(
     """
     pairs = pairs_of(portions, shape1, shape2)
     cores = _cores_reach(portions, shape1, shape2, reach)
-    found = _searched(pairs, shape1, shape2, cores, search)
+    found = _searched(portions, pairs, shape1, shape2, cores, search)
     key = jnp.where(found.meet, -_DEEP, jnp.minimum(jnp.sqrt(found.square) - cores, 0.0))
     rows, filled, dropped = pick_least(jnp.where(found.far, 1.0, key), slots=slots)
     own = [shape._replace(assets=None).each(lambda x: jnp.moveaxis(x, 0, -2)) for shape in (shape1, shape2)]
@@ -76,14 +76,34 @@ def collide_nearest(
     return points._replace(dropped=dropped[None]), rows
 
 
-def _searched(pairs: list[Pair], shape1: Shape, shape2: Shape, reach: Array, search: Search) -> Nearest:
+def _searched(
+    portions: Sequence[Portion], pairs: list[Pair], shape1: Shape, shape2: Shape, reach: Array, search: Search
+) -> Nearest:
     """The distances of the cores up to a reach (m); of pairs that are not asked they are far."""
     # what differs between worlds makes all of it as wide as the worlds are many
     hulls = [corners_of(shape.assets) for shape in (shape1, shape2)]
     width = width_of((shape1.pose, shape2.pose, shape1.sizes, shape2.sizes, hulls, reach, search.active))
-    asked = search._replace(active=widen(search.active, width))
-    found = nearest(pairs, *lax.stop_gradient((widen(reach, width), asked)))
-    return found._replace(far=found.far | ~asked.active)
+    asked = widen(search.active, width)
+
+    def few(asked: Array, pairs: list[Pair], _: tuple[Shape, Shape], others: tuple[Array, Array, Array]) -> Nearest:
+        reach, iterations, tolerance = others
+        return nearest(pairs, reach + jnp.zeros(asked.shape, reach.dtype), Search(asked, iterations[0], tolerance[0]))
+
+    options = (search.iterations[None], search.tolerance[None])
+    types = (_types(portions, 0), _types(portions, 1))
+    found = of_asked(few, asked, pairs, types, (shape1, shape2), (reach, *options))
+    return _defined(found, asked)
+
+
+@stage
+def _defined(found: Nearest, asked: Array) -> Nearest:
+    """With a distance and a direction of cores that are not asked, too: finite, and never used."""
+    return found._replace(
+        weights=jnp.where(asked, found.weights, (np.arange(4) == 0)[:, None, None].astype(found.weights.dtype)),
+        point=Vec(jnp.where(asked, found.point.x, 1.0), found.point.y, found.point.z),
+        square=jnp.where(asked, found.square, 1.0),
+        far=found.far | ~asked,
+    )
 
 
 def _cores_reach(portions: Sequence[Portion], shape1: Shape, shape2: Shape, reach: Array) -> Array:
