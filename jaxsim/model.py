@@ -419,6 +419,9 @@ class Model(Catalogue):
     mesh_polyothers: np.ndarray = static(
         "nmeshpolymap 3", "for a vertex and a polygon at it, three more corners that span it: structure.quads"
     )
+    mesh_start: np.ndarray = static(
+        "nmeshstart", "corners where climbs over large hulls begin: structure.climb"
+    )
     mesh_polytilt: Array = leaf(
         "nmeshpoly 3", "what unit normals of polygons lack if taken from rounded vertices: structure.hulls"
     )

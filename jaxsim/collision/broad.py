@@ -18,7 +18,7 @@ from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.structure.slots import Kind
 
-__all__ = ["bounds", "count_in_reach", "pairs_in_reach"]
+__all__ = ["bounds", "count_in_reach", "in_reach", "pairs_in_reach"]
 
 _SPARSE = 4
 """How many times more combinations of geoms than pairs there may be for all to be looked at."""
@@ -48,10 +48,15 @@ def pairs_in_reach(model: Model, data: Data, kind: Kind, bounds: Array) -> tuple
     return pick_least(_beyond(model, data, kind, bounds), slots=kind.budget or 0)
 
 
+def in_reach(model: Model, data: Data, kind: Kind, bounds: Array) -> Array:
+    """Which pairs of a kind may touch, (npair, W), by the `bounds` of all geoms."""
+    return _beyond(model, data, kind, bounds) <= 0
+
+
 def count_in_reach(model: Model, data: Data, kind: Kind) -> Array:
     """How many pairs of a kind may touch, (W,): the budget that it needs."""
     around = bounds(model, data, geom_reach(model))
-    return jnp.sum(_beyond(model, data, kind, around) <= 0, axis=0, dtype=jnp.int32)
+    return jnp.sum(in_reach(model, data, kind, around), axis=0, dtype=jnp.int32)
 
 
 def _beyond(model: Model, data: Data, kind: Kind, bounds: Array) -> Array:

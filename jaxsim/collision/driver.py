@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim import worlds
-from jaxsim.collision.broad import bounds, pairs_in_reach
+from jaxsim.collision.broad import bounds, in_reach, pairs_in_reach
 from jaxsim.collision.convex import collide_nearest
 from jaxsim.collision.frame import make_frame
 from jaxsim.collision.geoms import Geoms, tabulate
@@ -61,7 +61,8 @@ def collision(model: Model, data: Data) -> Data:
         return data.replace(ncon=jnp.zeros_like(data.ncon))
     reach = geom_reach(model)
     geoms = tabulate(model, data, reach)
-    around = bounds(model, data, reach) if any(kind.budget is not None for kind in layout.kinds) else None
+    bounded = any(kind.budget is not None or kind.collider.general for kind in layout.kinds)
+    around = bounds(model, data, reach) if bounded else None
     found, dropped = _collide(model, data, layout.kinds, geoms, around)
     warning = data.warning | jnp.where(dropped, int(WarningBit.PAIR_OVERFLOW), 0).astype(data.warning.dtype)
     slots = []
@@ -152,11 +153,13 @@ class _Candidates(NamedTuple):
 
 
 def _candidates(model: Model, data: Data, kind: Kind, around: Array | None) -> _Candidates:
-    """All pairs of a kind, or those in reach; `around` are the geoms' bounds."""
+    """All pairs of a kind, or those in reach; of the general collider's, which it asks. `around`: the geoms' bounds."""
     pairs = kind.pairs
     constant = (pairs.geom1, pairs.geom2, pairs.explicit, kind.rows)
-    if around is None or kind.budget is None:
+    if around is None or not (kind.budget or kind.collider.general):
         return _Candidates(*constant, None, jnp.zeros(1, bool))
+    if kind.budget is None:
+        return _Candidates(*constant, in_reach(model, data, kind, around), jnp.zeros(1, bool))
     rows, picked, dropped = pairs_in_reach(model, data, kind, around)
     geom1, geom2, explicit, pair = (entries(x, rows) for x in constant)
     return _Candidates(geom1, geom2, explicit, pair, picked, dropped)

@@ -18,6 +18,7 @@ from jaxsim.pipeline import make_data as native
 from jaxsim.pytree import Record, held_record
 from jaxsim.structure.budgets import asked_sizes
 from jaxsim.structure.cells import cells_under
+from jaxsim.structure.climb import starting_corners
 from jaxsim.structure.hulls import polygon_tilts
 from jaxsim.structure.quads import other_corners
 from jaxsim.structure.slots import enough_rows
@@ -50,6 +51,7 @@ def _converted_model(mj_model: Any, fields: dict[str, Any], sizes: dict[str, Any
     """The model of some fields, with what jaxsim derives from them, and buffer sizes where they are given by hand."""
     derived = {
         "mesh_polyothers": other_corners(fields),
+        "mesh_start": starting_corners(fields),
         "mesh_polytilt": polygon_tilts(fields, np.asarray(mj_model.mesh_polynormal).reshape(-1, 3)),
         "geom_hfieldcells": cells_under(fields),
         **frame_snaps(fields),
@@ -123,6 +125,7 @@ _OWN = (
     "hooks",
     "onset",
     "mesh_polyothers",
+    "mesh_start",
     "mesh_polytilt",
     "geom_hfieldcells",
     "body_snap",

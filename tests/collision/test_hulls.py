@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +11,10 @@ import mujoco
 import numpy as np
 
 import jaxsim
-from jaxsim.collision.convex.hull import Hull, Tables, farthest_corners, hulls_of
+from jaxsim.collision.convex.hull import Hull, Tables, direction_cell, farthest_corners, hulls_of
 from jaxsim.collision.vec import Vec
 from jaxsim.interop.mujoco import put_model
+from jaxsim.structure.climb import CELLS
 from jaxsim.worlds import expand
 from tests.collision import oracle
 
@@ -64,6 +66,29 @@ def test_climbs_reach_the_farthest_corner() -> None:
         assert rows[k].max() < start + count
         reach = mj_model.mesh_vert[start : start + count].astype(float) @ direction[k]
         np.testing.assert_allclose(reach[rows[k] - start, np.arange(1000)], reach.max(0), atol=1e-14)
+
+
+def test_climbs_begin_near_their_end() -> None:
+    """At the corner that is farthest along the middle of a cell of directions: host and device number them alike."""
+    mj_model = _scene()
+    tables = hulls_of(oracle.native_model(mj_model))
+    middle = (np.arange(CELLS) + 0.5) * 2 / CELLS - 1
+    rng = np.random.default_rng(3)
+    for axis, sign in itertools.product(range(3), (-1.0, 1.0)):
+        u, v = rng.choice(middle, size=(2, 200))
+        direction = np.roll(np.stack([np.full(200, sign), u, v]), axis, axis=0) * rng.uniform(
+            0.1, 9, size=200
+        )
+        cell = np.asarray(direction_cell(Vec(*map(jnp.asarray, direction))))
+        for k in range(3):
+            start, count = mj_model.mesh_vertadr[k], mj_model.mesh_vertnum[k]
+            reach = mj_model.mesh_vert[start : start + count].astype(float) @ direction
+            first = np.asarray(tables.starts)[k * 6 * CELLS**2 + cell] - start
+            np.testing.assert_allclose(reach[first, np.arange(200)], reach.max(0), atol=1e-12)
+    beyond = [(0.0, 0.0, 0.0), (np.inf, 1.0, 0.0), (np.nan, 0.0, 1.0), (1e-40, -1e-40, 0.0)]
+    cells = np.asarray(direction_cell(Vec.split(jnp.asarray(beyond)[..., None])))
+    assert cells.min() >= 0
+    assert cells.max() < 6 * CELLS**2
 
 
 def test_meshes_of_different_sizes() -> None:

@@ -71,7 +71,7 @@ def test_two_processes_give_the_trajectories_of_one(alone, tmp_path):
 @pytest.mark.slow
 def test_when_a_process_is_lost_the_other_says_so_and_the_run_goes_on(alone, tmp_path):
     folder = tmp_path / "run"
-    started = _launch(folder, 2000, 2, 1, 4.0, tmp_path)
+    started = _launch(folder, 2000, 2, 1, 10.0, tmp_path)
     _until(tmp_path / "run-1", "done 10\n")
     started[1].kill()
     said = _until(tmp_path / "run-0", "their process is lost")

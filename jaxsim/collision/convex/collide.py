@@ -85,9 +85,13 @@ def _searched(
     width = width_of((shape1.pose, shape2.pose, shape1.sizes, shape2.sizes, hulls, reach, search.active))
     asked = widen(search.active, width)
 
-    def few(asked: Array, pairs: list[Pair], _: tuple[Shape, Shape], others: tuple[Array, Array, Array]) -> Nearest:
+    def few(
+        asked: Array, pairs: list[Pair], _: tuple[Shape, Shape], others: tuple[Array, Array, Array]
+    ) -> Nearest:
         reach, iterations, tolerance = others
-        return nearest(pairs, reach + jnp.zeros(asked.shape, reach.dtype), Search(asked, iterations[0], tolerance[0]))
+        return nearest(
+            pairs, reach + jnp.zeros(asked.shape, reach.dtype), Search(asked, iterations[0], tolerance[0])
+        )
 
     options = (search.iterations[None], search.tolerance[None])
     types = (_types(portions, 0), _types(portions, 1))
@@ -97,10 +101,13 @@ def _searched(
 
 @stage
 def _defined(found: Nearest, asked: Array) -> Nearest:
-    """With a distance and a direction of cores that are not asked, too: finite, and never used."""
+    """With cores that are not asked far along x: finite, and the same however many are asked."""
+    first = jnp.asarray(np.arange(4) == 0, found.square.dtype)[:, None, None]
+    code1, code2 = (jnp.where(asked, code, 0) for code in (found.corners.code1, found.corners.code2))
     return found._replace(
-        weights=jnp.where(asked, found.weights, (np.arange(4) == 0)[:, None, None].astype(found.weights.dtype)),
-        point=Vec(jnp.where(asked, found.point.x, 1.0), found.point.y, found.point.z),
+        corners=found.corners._replace(code1=code1, code2=code2),
+        weights=jnp.where(asked, found.weights, first),
+        point=Vec(*(jnp.where(asked, x, one) for x, one in zip(found.point, (1.0, 0.0, 0.0), strict=True))),
         square=jnp.where(asked, found.square, 1.0),
         far=found.far | ~asked,
     )

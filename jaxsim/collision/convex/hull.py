@@ -1,8 +1,8 @@
 """The corner of a hull that is farthest in a direction: a mesh's, or that of a few points made on the device.
 
 Small hulls are searched as a whole: their corners, filled up to the most that a mesh of the model has, are compared
-in one kernel. Over large ones a search climbs from neighbour to neighbour (`structure/climb.py`), starting at the best
-corner for one of 26 directions, all pairs and worlds in one loop; meshes of different sizes share it.
+in one kernel. Over large ones a search climbs from neighbour to neighbour and starts near its end
+(`structure/climb.py`), all pairs and worlds in one loop; meshes of different sizes share it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jaxsim.math.gather import rows_by_world
 from jaxsim.math.safe import normalize
 from jaxsim.math.vector import cross
 from jaxsim.model import Model
-from jaxsim.structure.climb import Ladder, ladder
+from jaxsim.structure.climb import CELLS, CLIMBED, Ladder, ladder
 from jaxsim.structure.hulls import Hulls, hulls
 
 __all__ = [
@@ -31,15 +31,11 @@ __all__ = [
     "Tables",
     "corner_at",
     "corners_of",
+    "direction_cell",
     "farthest_corners",
     "hulls_of",
     "searchable",
 ]
-
-_WHOLE = 96
-"""Most corners of hulls that are searched as a whole: on a CPU as dear as a climb's gathers."""
-_DIRECTIONS = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
-"""Where climbs start; row 9 (x + 1) + 3 (y + 1) + z + 1."""
 
 
 class Tables(NamedTuple):
@@ -50,14 +46,14 @@ class Tables(NamedTuple):
       vert: vertices, m (nmeshvert, 3, 1 or W).
       normal: outward normals of polygons, nearly of length 1 (npoly, 3, 1 or W).
       ladder: neighbours; None: the hulls are small.
-      starts: the farthest corner in each of the directions (27 nmesh, 1 or W); None: as above.
+      starts: where climbs begin, see `structure.climb.starting_corners`; empty: as above.
     """
 
     hulls: Hulls
     vert: Array
     normal: Array
     ladder: Ladder | None
-    starts: Array | None
+    starts: np.ndarray
 
 
 class Hull(NamedTuple):
@@ -95,16 +91,8 @@ def hulls_of(model: Model) -> Tables:
     """The tables of a model, once a step."""
     tables = hulls(model.static)
     normal = normalize(_area_vectors(model.mesh_vert, tables.polygon))[0] + model.mesh_polytilt
-    corners = tables.corners
-    if corners.shape[1] <= _WHOLE:
-        return Tables(tables, model.mesh_vert, normal, None, None)
-    points = rows_by_world(lax.stop_gradient(model.mesh_vert), jnp.asarray(corners)[..., None])
-    toward = jnp.asarray(_DIRECTIONS, points.dtype)
-    heights = Vec.split(points[:, None]).dot(Vec(*(toward[None, :, k, None, None] for k in range(3))))
-    best = first_largest(heights.reshape(-1, *heights.shape[2:]))
-    rows = jnp.repeat(jnp.asarray(corners), len(_DIRECTIONS), axis=0)
-    starts = jnp.take_along_axis(rows, best, axis=1)
-    return Tables(tables, model.mesh_vert, normal, ladder(model.static), starts)
+    large = tables.corners.shape[1] > CLIMBED
+    return Tables(tables, model.mesh_vert, normal, ladder(model.static) if large else None, model.mesh_start)
 
 
 def _area_vectors(vert: Array, polygon: np.ndarray) -> Array:
@@ -190,7 +178,6 @@ def _climbed(hull: Hull, direction: Vec) -> Array:
     """The end of a climb from neighbour to better neighbour."""
     tables, steps = hull.tables, hull.tables.ladder
     assert steps is not None
-    assert tables.starts is not None
     first, rows, more = (jnp.asarray(x) for x in steps)
 
     def go_on(at: _Climb) -> _Climb:
@@ -209,17 +196,23 @@ def _climbed(hull: Hull, direction: Vec) -> Array:
             at.running & (better | ~last),
         )
 
-    corner = rows_by_world(tables.starts, jnp.maximum(hull.mesh, 0) * len(_DIRECTIONS) + _cell(direction))
+    cell = jnp.maximum(hull.mesh, 0) * (6 * CELLS * CELLS) + direction_cell(direction)
+    corner = jnp.asarray(tables.starts).at[cell].get(mode="promise_in_bounds")
     height = corner_at(hull, corner).dot(direction)
     ledge = first.at[corner].get(mode="promise_in_bounds")
     start = _Climb(corner, height, ledge, jnp.ones_like(height, bool))
     return lax.while_loop(lambda at: jnp.any(at.running), go_on, start).corner
 
 
-def _cell(direction: Vec) -> Array:
-    """The number of the tabulated direction near a direction."""
+def direction_cell(direction: Vec) -> Array:
+    """The number of the cell that a direction is in, see `structure.climb.starting_corners`."""
     x, y, z = (jnp.abs(c) for c in direction)
-    most = jnp.maximum(jnp.maximum(x, y), z)
-    half = 0.5 * jnp.where(most > 0, most, 1.0)
-    signs = [(c > half).astype(jnp.int32) - (c < -half).astype(jnp.int32) for c in direction]
-    return 9 * (signs[0] + 1) + 3 * (signs[1] + 1) + signs[2] + 1
+    along_x, along_y = (x >= y) & (x >= z), y >= z
+    turned = Vec(direction.y, direction.z, direction.x).where(
+        along_y, Vec(direction.z, direction.x, direction.y)
+    )
+    major, *minor = direction.where(along_x, turned)
+    scale = 0.5 * CELLS / jnp.where(major != 0, jnp.abs(major), 1.0)
+    u, v = (jnp.clip((c * scale + 0.5 * CELLS).astype(jnp.int32), 0, CELLS - 1) for c in minor)
+    face = 2 * jnp.where(along_x, 0, jnp.where(along_y, 1, 2)) + (major > 0)
+    return (face * CELLS + u) * CELLS + v

@@ -8,7 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.collision.convex.hull import Tables, hulls_of
+from jaxsim.collision.convex.hull import Hull, Tables, farthest_corners, hulls_of
 from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.vec import Vec
@@ -29,10 +29,7 @@ def plane_mesh(plane: Shape, mesh: Shape, margin: Array) -> Points:
     normal = plane.axes.z
     down = -mesh.axes.to_local(normal)
 
-    corners = rows_by_world(jnp.asarray(tables.corners)[..., None], mesh.asset)
-    depth = along(down, rows_by_world(vert, corners))
-    lowest = entry_at(corners, first_largest(depth))
-
+    (lowest,) = farthest_corners([(Hull(mesh.asset, meshes), down)])
     entries = rows_by_world(jnp.asarray(tables.entries)[..., None], lowest)
     polygons = jnp.asarray(tables.at).at[entries].get(mode="promise_in_bounds")
     facing = rows_by_world(meshes.normal, polygons)
