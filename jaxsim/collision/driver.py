@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim import worlds
-from jaxsim.collision.broad import bounds, in_reach, pairs_in_reach
+from jaxsim.collision.broad import bounds, boxes_in_reach, in_reach, pairs_in_reach
 from jaxsim.collision.convex import collide_nearest
 from jaxsim.collision.frame import make_frame
 from jaxsim.collision.geoms import Geoms, tabulate
@@ -21,7 +21,7 @@ from jaxsim.collision.points import Points, Portion, Search
 from jaxsim.collision.select import pick_least
 from jaxsim.data import Contact, Data
 from jaxsim.math.axis import concat, split, stack
-from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world
+from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.results import WarningBit
@@ -93,13 +93,18 @@ def _collide(
         geom1, geom2, explicit = (
             joined([getattr(c, n) for c in candidates]) for n in ("geom1", "geom2", "explicit")
         )
-        picked = None
+        rows = joined([geom1, geom2])
+        both, named, picked = geoms.at(rows), named_reach(model, explicit), None
+        reach = _detection(both, named)
         if any(c.picked is not None for c in candidates):
             picked = concat([_some(c) for c in candidates])
+        if own[0].collider.general:
+            met = boxes_in_reach(both.pose, rows_of(model.geom_aabb, rows), reach)
+            picked = met if picked is None else picked & met
         portions = [_portions(model, kind, c) for kind, c in zip(own, candidates, strict=True)]
         points = _points(
-            geoms.at(joined([geom1, geom2])),
-            named_reach(model, explicit),
+            both,
+            reach,
             picked,
             next((assets[k.collider.assets] for k in own if k.collider.assets), None),
             search,
@@ -193,9 +198,17 @@ def _some(candidates: _Candidates) -> Array:
 
 
 @stage
+def _detection(both: Geoms, named: tuple[Array, Array] | None) -> Array:
+    """Distance at which contacts of pairs are detected, m (npair, 1 or W); `named`: see `named_reach`."""
+    n = len(both.size) // 2
+    reach = both.size[:n, 3] + both.size[n:, 3]
+    return reach if named is None else jnp.where(named[0], named[1], reach)
+
+
+@stage
 def _points(
     both: Geoms,
-    named: tuple[Array, Array] | None,
+    reach: Array,
     picked: Array | None,
     assets: Any,
     search: tuple[Array, Array],
@@ -210,7 +223,7 @@ def _points(
 
     Args:
       both: first geoms of the pairs, then second ones.
-      named: which pairs are named and their distance of detection, m, see `named_reach`.
+      reach: distance at which contacts of the pairs are detected, m (npair, 1 or W).
       picked: which pairs there are, (npair, W); None: all.
       assets: the collider's table of meshes or height fields.
       search: most rounds of an iterative collider, and its tolerance, m.
@@ -218,10 +231,7 @@ def _points(
       portions: one kind of pairs, or all of the general collider's.
       touching: pairs whose points are computed; None: all.
     """
-    n = len(both.pose) // 2
-    reach = both.size[:n, 3] + both.size[n:, 3]
-    if named is not None:
-        reach = jnp.where(named[0], named[1], reach)
+    n = len(reach)
     shapes = both.shape(0, n, assets), both.shape(n, 2 * n, assets)
     options = Search(jnp.ones_like(reach, bool) if picked is None else picked, *search)
     if touching is not None:
