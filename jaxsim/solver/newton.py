@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +27,7 @@ from jaxsim.math.stage import platform, stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
 from jaxsim.solver.assembly import Problem, cost, push
-from jaxsim.solver.compact import Compacted, compact
+from jaxsim.solver.compact import compact
 from jaxsim.solver.hessian import hessian, solve_hessian
 from jaxsim.solver.linesearch import search
 from jaxsim.solver.rows import Rows, RowValues, product, residuals, with_jacobians
@@ -43,7 +43,10 @@ _WIDE = 64
 """Worlds from which contacts and stragglers are gathered: fewer are not worth the larger program."""
 
 _NARROW = 64
-"""Worlds gathered at a time."""
+"""Worlds gathered at a time on a CPU, and least elsewhere."""
+
+_SHARE = 16
+"""On accelerators, how many times fewer worlds are gathered than there are."""
 
 
 Product = Callable[[Array], Array]
@@ -54,6 +57,10 @@ _ROUGH = 0.1
 
 _MANY = 20
 """Iterations from which on they need not be Newton's own."""
+
+
+_Tables = tuple["Limits", Problem, Array, Array | None]
+"""Limits, what is minimised, acceleration without constraints, another guess or None."""
 
 
 class Solution(NamedTuple):
@@ -103,7 +110,8 @@ def minimise(
 ) -> Solution:
     """Minimises the cost, starting from the better of two accelerations.
 
-    Many worlds iterate on the contacts that touch alone (`solver/compact.py`), unless one of them has too many.
+    Many worlds iterate on the contacts that touch alone (`solver/compact.py`); those that have too many do so
+    afterwards, on all slots, without holding up the others.
 
     Args:
       layout: the model's rows.
@@ -124,21 +132,22 @@ def minimise(
         evaluations=option.ls_iterations,
     )
 
-    def on(rows: Rows, gathered: bool) -> Solution:
-        return _minimise(layout, limits, problem.replace(rows=rows), smooth, guess, gathered)
+    def on_all(tables: _Tables, gathered: bool) -> Solution:
+        limits, problem, smooth, guess = tables
+        problem = problem.replace(rows=with_jacobians(problem.rows))
+        return _minimise(layout, limits, problem, smooth, guess, gathered)
 
-    def on_all(gathered: bool) -> Solution:
-        return on(with_jacobians(problem.rows), gathered)
-
-    def on_few(few: Compacted) -> Solution:
-        found = on(few.rows(), True)
-        return found._replace(r=few.spread(found.r))
-
+    tables = limits, problem, smooth, guess
     width = width_of((problem, smooth))
-    few = compact(problem.rows) if width >= _WIDE else None
+    gathered = width >= _WIDE
+    few = compact(problem.rows) if gathered else None
     if few is None:
-        return on_all(width >= _WIDE)
-    return lax.cond(jnp.any(few.lost), lambda: on_all(False), lambda: on_few(few))
+        return on_all(tables, gathered)
+    lost = jnp.broadcast_to(few.lost, (width,))
+    found = _minimise(layout, limits, problem.replace(rows=few.rows()), smooth, guess, gathered, lost)
+    return _of_some(
+        lambda tables, _: on_all(tables, False), lost, tables, found._replace(r=few.spread(found.r))
+    )
 
 
 def _minimise(
@@ -148,8 +157,9 @@ def _minimise(
     smooth: Array,
     guess: Array | None,
     gathered: bool,
+    left_out: Array | None = None,
 ) -> Solution:
-    """Iterates until all worlds are done.
+    """Iterates until all worlds are done, but for those that are left out.
 
     Most worlds are done after one step. On a CPU, where work counts, some of the others are gathered (if `gathered`) in
     narrower loops, so that the few that take long do not make all of them pay.
@@ -157,22 +167,40 @@ def _minimise(
     multiply = linalg.product_of(layout.inertia, problem.M)
     state = start(problem, multiply, smooth, guess)
     state = state._replace(done=state.done | (limits.iterations <= 0))
+    if left_out is not None:
+        state = state._replace(done=state.done | left_out)
     if not gathered or platform() != "cpu":
         return finish(layout, limits, problem, smooth, state)
     state = _iterate(layout, limits, problem, multiply, smooth, state)
-    width = state.done.shape[0]
-    narrow = min(_NARROW, width // 2)
 
-    def some(state: Solution) -> Solution:
-        """Finishes some of the worlds that are not done."""
-        chosen = jnp.nonzero(~state.done, size=narrow, fill_value=jnp.argmax(state.done))[0]
-        part = jax.tree.map(
-            lambda x: x[..., chosen] if x.shape[-1] == width else x, (limits, problem, smooth, state)
-        )
-        finished = finish(layout, *part)
-        return jax.tree.map(lambda x, y: x.at[..., chosen].set(y), state, finished)
+    def rest(tables: tuple[Limits, Problem, Array], state: Solution) -> Solution:
+        return finish(layout, *tables, state)
 
-    return lax.while_loop(lambda s: ~jnp.all(s.done), some, state)
+    return _of_some(rest, ~state.done, (limits, problem, smooth), state)
+
+
+def _of_some(
+    function: Callable[[Any, Solution], Solution], asked: Array, tables: Any, found: Solution
+) -> Solution:
+    """What was found, and in the worlds that are asked, `(W,)`, what a function finds then, some worlds at a time.
+
+    Args:
+      function: of the tables and what was found, both of some worlds.
+      asked: which worlds.
+      tables: a tree of arrays `(..., 1 or W)`.
+      found: what was found of all.
+    """
+    width = asked.shape[0]
+    count = min(_NARROW if platform() == "cpu" else max(_NARROW, width // _SHARE), width // 2)
+
+    def some(state: tuple[Array, Solution]) -> tuple[Array, Solution]:
+        asked, found = state
+        worlds = jnp.nonzero(asked, size=count, fill_value=jnp.argmax(asked))[0]
+        own = jax.tree.map(lambda x: x[..., worlds] if x.shape[-1] == width else x, (tables, found))
+        put = jax.tree.map(lambda x, y: x.at[..., worlds].set(y), found, function(*own))
+        return asked.at[worlds].set(False), put
+
+    return lax.while_loop(lambda state: jnp.any(state[0]), some, (asked, found))[1]
 
 
 def finish(layout: RowLayout, limits: Limits, problem: Problem, smooth: Array, state: Solution) -> Solution:
