@@ -14,6 +14,7 @@ from jax import Array
 
 from jaxsim.catalogue import Catalogue
 from jaxsim.hooks import Hooks
+from jaxsim.hulls import Hulls
 from jaxsim.options import Option, Statistic
 from jaxsim.pytree import build, label, leaf, static
 from jaxsim.visual import Visual
@@ -416,12 +417,7 @@ class Model(Catalogue):
     key_ctrl: Array = leaf("nkey nu", "controls", inert=True)
 
     # jaxsim's own
-    mesh_polyothers: np.ndarray = static(
-        "nmeshpolymap 3", "for a vertex and a polygon at it, three more corners that span it: structure.quads"
-    )
-    mesh_start: np.ndarray = static(
-        "nmeshstart", "corners where climbs over large hulls begin: structure.climb"
-    )
+    mesh_hulls: Hulls = leaf("", "convex hulls of meshes", dtype=Hulls)
     mesh_polytilt: Array = leaf(
         "nmeshpoly 3", "what unit normals of polygons lack if taken from rounded vertices: structure.hulls"
     )
@@ -452,7 +448,7 @@ def from_fields(fields: Mapping[str, Any]) -> Model:
     """Builds a Model from host arrays, checking that every field is there and giving each its dtype.
 
     Args:
-      fields: one entry per Model field; `opt`, `stat` and `vis` are mappings of theirs.
+      fields: one entry per Model field; `opt`, `stat`, `vis` and `mesh_hulls` are mappings of theirs.
 
     Raises:
       TypeError: a field is missing or unknown, or cannot have its value.

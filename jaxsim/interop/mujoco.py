@@ -18,9 +18,7 @@ from jaxsim.pipeline import make_data as native
 from jaxsim.pytree import Record, held_record
 from jaxsim.structure.budgets import asked_sizes
 from jaxsim.structure.cells import cells_under
-from jaxsim.structure.climb import starting_corners
-from jaxsim.structure.hulls import polygon_tilts
-from jaxsim.structure.quads import other_corners
+from jaxsim.structure.hulls import hull_tables, polygon_tilts
 from jaxsim.structure.slots import enough_rows
 from jaxsim.structure.snaps import frame_snaps
 
@@ -50,8 +48,7 @@ def put_model(
 def _converted_model(mj_model: Any, fields: dict[str, Any], sizes: dict[str, Any]) -> Model:
     """The model of some fields, with what jaxsim derives from them, and buffer sizes where they are given by hand."""
     derived = {
-        "mesh_polyothers": other_corners(fields),
-        "mesh_start": starting_corners(fields),
+        "mesh_hulls": hull_tables(fields),
         "mesh_polytilt": polygon_tilts(fields, np.asarray(mj_model.mesh_polynormal).reshape(-1, 3)),
         "geom_hfieldcells": cells_under(fields),
         **frame_snaps(fields),
@@ -124,8 +121,7 @@ _OWN = (
     "max_geom_pairs",
     "hooks",
     "onset",
-    "mesh_polyothers",
-    "mesh_start",
+    "mesh_hulls",
     "mesh_polytilt",
     "geom_hfieldcells",
     "body_snap",
@@ -140,14 +136,14 @@ def _fields(mj_model: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for field in dataclasses.fields(Model):
         name = field.name
+        if name in _OWN:
+            continue
         if record := held_record(field):
             fields[name] = _record_fields(record, getattr(mj_model, name))
         elif name == "names":
             fields[name] = tuple((int(t), _names(mj_model, key)) for t, key in PREFIXES.items())
         elif name == "modelname":
             fields[name] = mj_model.names.split(b"\0", 1)[0].decode()
-        elif name in _OWN:
-            continue
         elif name == "wrap_sideid":
             wraps_geom = np.isin(mj_model.wrap_type, (WrapType.SPHERE, WrapType.CYLINDER))
             fields[name] = np.where(wraps_geom, np.round(mj_model.wrap_prm), -1).astype(np.int32)

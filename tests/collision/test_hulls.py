@@ -1,20 +1,20 @@
-"""Hulls of many corners: climbs end at the farthest one, and meshes of different sizes collide in one program."""
+"""Hulls of many corners: tables and climbs find the farthest one; meshes of different sizes collide in one program."""
 
 from __future__ import annotations
 
 import functools
-import itertools
 
 import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
+import pytest
 
 import jaxsim
-from jaxsim.collision.convex.hull import Hull, Tables, direction_cell, farthest_corners, hulls_of
+from jaxsim.collision.convex.hull import Hull, Tables, cell_of, farthest_corners, first_row, hulls_of
 from jaxsim.collision.vec import Vec
 from jaxsim.interop.mujoco import put_model
-from jaxsim.structure.climb import CELLS
+from jaxsim.structure.directions import LISTED, WIDTH
 from jaxsim.worlds import expand
 from tests.collision import oracle
 
@@ -48,47 +48,86 @@ def _farthest(tables: Tables, mesh: jax.Array, direction: jax.Array) -> jax.Arra
     return farthest_corners([(Hull(mesh, tables), Vec.split(direction))])[0]
 
 
-def test_climbs_reach_the_farthest_corner() -> None:
-    """In random directions, along the axis of a prism and nearly so, where corners tie, and in none."""
-    mj_model = _scene()
-    tables = hulls_of(oracle.native_model(mj_model))
-    assert tables.ladder is not None
+def _directions(tables: Tables) -> np.ndarray:
+    """Random directions, the normals of polygons, where corners tie, directions beside them, axes, and none; (3, n)."""
     rng = np.random.default_rng(1)
-    direction = rng.normal(size=(3, 3, 1000))
-    direction[..., :300] = np.array([0, 0, 1.0])[:, None] + 1e-3 * rng.normal(size=(3, 3, 300))
-    direction[..., :100] = np.round(direction[..., :100])
-    direction[..., 0] = 0
+    normal = np.asarray(tables.normal)[..., 0]
+    beside = np.repeat(normal, 4, axis=0)
+    beside += np.geomspace(1e-9, 1e-2, len(beside))[:, None] * rng.normal(size=beside.shape)
+    axes = np.stack(np.meshgrid(*[[-1.0, 0, 1]] * 3), axis=-1).reshape(-1, 3)
+    return np.concatenate([rng.normal(size=(2000, 3)), normal, beside, axes]).T
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_the_farthest_corner_is_found(moved: bool) -> None:
+    """By the table of directions; and by climbs, where all vertices are elsewhere than when it was made."""
+    mj_model = _scene()
+    model = oracle.native_model(mj_model)
+    if moved:
+        # a hull that is stretched and turned keeps its neighbours, but other corners are farthest
+        turn = np.array([[0.2, -1.3, 0], [0.8, 0.1, 0], [0, 0.3, 2.0]])
+        model = model.replace(mesh_vert=jnp.einsum("ij,njw->niw", turn, model.mesh_vert))
+    tables = hulls_of(model)
+    assert tables.moved is not None
+    np.testing.assert_array_equal(tables.moved, [moved])
+    direction = _directions(tables)
     mesh = jnp.arange(3, dtype=jnp.int32)[:, None]
-    rows = np.asarray(jax.jit(_farthest)(tables, mesh, jnp.asarray(direction)))
+    each = jnp.asarray(np.broadcast_to(direction, (3, *direction.shape)))
+    rows = np.asarray(jax.jit(_farthest)(tables, mesh, each))
+    vert = np.asarray(model.mesh_vert, float)[..., 0]
     for k in range(3):
         start, count = mj_model.mesh_vertadr[k], mj_model.mesh_vertnum[k]
         assert rows[k].min() >= start
         assert rows[k].max() < start + count
-        reach = mj_model.mesh_vert[start : start + count].astype(float) @ direction[k]
-        np.testing.assert_allclose(reach[rows[k] - start, np.arange(1000)], reach.max(0), atol=1e-14)
+        reach = vert[start : start + count] @ direction
+        found = reach[rows[k] - start, np.arange(len(direction.T))]
+        np.testing.assert_allclose(found, reach.max(0), atol=1e-14)
 
 
-def test_climbs_begin_near_their_end() -> None:
-    """At the corner that is farthest along the middle of a cell of directions: host and device number them alike."""
-    mj_model = _scene()
-    tables = hulls_of(oracle.native_model(mj_model))
-    middle = (np.arange(CELLS) + 0.5) * 2 / CELLS - 1
-    rng = np.random.default_rng(3)
-    for axis, sign in itertools.product(range(3), (-1.0, 1.0)):
-        u, v = rng.choice(middle, size=(2, 200))
-        direction = np.roll(np.stack([np.full(200, sign), u, v]), axis, axis=0) * rng.uniform(
-            0.1, 9, size=200
+def test_vertices_of_each_world() -> None:
+    """Worlds whose vertices are those of the table, and worlds where they are not, beside each other."""
+    model = oracle.native_model(_scene())
+    factor = jnp.array([1.0, 2.0])
+    scaled = jnp.stack(
+        [model.mesh_vert[:, 0] * factor, model.mesh_vert[:, 1] / factor, model.mesh_vert[:, 2] * factor], 1
+    )
+    tables = hulls_of(model.replace(mesh_vert=scaled))
+    np.testing.assert_array_equal(tables.moved, [False, True])
+    direction = _directions(tables)
+    mesh = jnp.full((direction.shape[1], 1), 2, jnp.int32)
+    rows = np.asarray(jax.jit(_farthest)(tables, mesh, jnp.asarray(direction.T[..., None] * np.ones(2))))
+    start, count = _scene().mesh_vertadr[2], _scene().mesh_vertnum[2]
+    for w in range(2):
+        reach = np.asarray(scaled)[start : start + count, :, w] @ direction
+        found = reach[rows[:, w] - start, np.arange(len(direction.T))]
+        np.testing.assert_allclose(found, reach.max(0), atol=1e-14)
+
+
+def test_the_table_lists_few_corners() -> None:
+    """Of random directions nearly all are found in one row."""
+    tables = hulls_of(oracle.native_model(_scene()))
+    direction = np.random.default_rng(3).normal(size=(3, 2000))
+    for k in range(3):
+        row = first_row(
+            tables.hulls, jnp.full((1, 1), k, jnp.int32), Vec(*map(jnp.asarray, direction[:, None]))
         )
-        cell = np.asarray(direction_cell(Vec(*map(jnp.asarray, direction))))
-        for k in range(3):
-            start, count = mj_model.mesh_vertadr[k], mj_model.mesh_vertnum[k]
-            reach = mj_model.mesh_vert[start : start + count].astype(float) @ direction
-            first = np.asarray(tables.starts)[k * 6 * CELLS**2 + cell] - start
-            np.testing.assert_allclose(reach[first, np.arange(200)], reach.max(0), atol=1e-12)
+        what = np.asarray(tables.hulls.row)[np.asarray(row)[0], WIDTH, 0]
+        assert np.mean(what == LISTED) > 0.99
+
+
+def test_directions_that_are_none_have_a_cell() -> None:
     beyond = [(0.0, 0.0, 0.0), (np.inf, 1.0, 0.0), (np.nan, 0.0, 1.0), (1e-40, -1e-40, 0.0)]
-    cells = np.asarray(direction_cell(Vec.split(jnp.asarray(beyond)[..., None])))
-    assert cells.min() >= 0
-    assert cells.max() < 6 * CELLS**2
+    tables = hulls_of(oracle.native_model(_scene()))
+    direction = Vec.split(jnp.asarray(beyond)[..., None])
+    face, u, v = (np.asarray(x) for x in cell_of(direction))
+    assert face.min() >= 0
+    assert face.max() < 6
+    for row in (u, v):
+        assert not np.any((row < 0) | (row > 1))
+    mesh = jnp.zeros((4, 1), jnp.int32)
+    corner = np.asarray(_farthest(tables, mesh, jnp.asarray(beyond)[..., None]))
+    assert corner.min() >= 0
+    assert corner.max() < 8
 
 
 def test_meshes_of_different_sizes() -> None:

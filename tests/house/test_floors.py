@@ -12,7 +12,7 @@ ROOT = Path(jaxsim.__file__).parent
 FLOORS = (
     ("enums", "results", "keys", "parallel"),
     ("pytree",),
-    ("math", "views", "options", "visual", "hooks"),
+    ("math", "views", "options", "visual", "hooks", "hulls"),
     ("catalogue", "sdf"),
     ("model", "data"),
     ("worlds",),

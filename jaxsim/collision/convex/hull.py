@@ -1,8 +1,8 @@
 """The corner of a hull that is farthest in a direction: a mesh's, or that of a few points made on the device.
 
 Small hulls are searched as a whole: their corners, filled up to the most that a mesh of the model has, are compared
-in one kernel. Over large ones a search climbs from neighbour to neighbour and starts near its end
-(`structure/climb.py`), all pairs and worlds in one loop; meshes of different sizes share it.
+in one kernel. Of large ones a table tells which few corners may be farthest in a direction
+(`structure/directions.py`), so that meshes of different sizes share one program and cost the same.
 """
 
 from __future__ import annotations
@@ -12,27 +12,29 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array, lax
 
 from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.vec import Vec
-from jaxsim.math.axis import concat, take
+from jaxsim.hulls import Hulls
+from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.safe import normalize
 from jaxsim.math.vector import cross
 from jaxsim.model import Model
-from jaxsim.structure.climb import CELLS, CLIMBED, Ladder, ladder
-from jaxsim.structure.hulls import Hulls, hulls
+from jaxsim.structure.directions import CELLS, CLIMB, FINER, LEVELS, LISTED, NEXT, WIDTH
+from jaxsim.structure.hulls import vertex_sum
 
 __all__ = [
     "Corners",
     "Hull",
     "Tables",
+    "cell_of",
     "corner_at",
     "corners_of",
-    "direction_cell",
+    "entries_of",
     "farthest_corners",
+    "first_row",
     "hulls_of",
     "searchable",
 ]
@@ -42,18 +44,16 @@ class Tables(NamedTuple):
     """What the hulls of a model are searched by.
 
     Attributes:
-      hulls: tables of corners and polygons.
+      hulls: tables of corners, polygons and directions.
       vert: vertices, m (nmeshvert, 3, 1 or W).
       normal: outward normals of polygons, nearly of length 1 (npoly, 3, 1 or W).
-      ladder: neighbours; None: the hulls are small.
-      starts: where climbs begin, see `structure.climb.starting_corners`; empty: as above.
+      moved: whether vertices are not those that the table of directions was made of, (1 or W,); None: there is none.
     """
 
     hulls: Hulls
     vert: Array
     normal: Array
-    ladder: Ladder | None
-    starts: np.ndarray
+    moved: Array | None
 
 
 class Hull(NamedTuple):
@@ -62,7 +62,7 @@ class Hull(NamedTuple):
     Attributes:
       mesh: which mesh, (npair, 1 or W).
       tables: of all meshes.
-      rows: rows of its corners in `mesh_vert`, (npair, k, 1 or W), see `searchable`; None: it is climbed over.
+      rows: rows of its corners in `mesh_vert`, (npair, k, 1 or W), see `searchable`; None: directions are looked up.
       points: the corners, m (npair, k, 3, 1 or W).
     """
 
@@ -89,33 +89,41 @@ def corners_of(assets: Any) -> Any:
 
 def hulls_of(model: Model) -> Tables:
     """The tables of a model, once a step."""
-    tables = hulls(model.static)
-    normal = normalize(_area_vectors(model.mesh_vert, tables.polygon))[0] + model.mesh_polytilt
-    large = tables.corners.shape[1] > CLIMBED
-    return Tables(tables, model.mesh_vert, normal, ladder(model.static) if large else None, model.mesh_start)
+    tables, moved = model.mesh_hulls, None
+    normal = normalize(_area_vectors(model.mesh_vert, tables))[0] + model.mesh_polytilt
+    if len(tables.cell):
+        moved = vertex_sum(lax.stop_gradient(model.mesh_vert).astype(jnp.float32)) != tables.vertsum
+    return Tables(tables, model.mesh_vert, normal, moved)
 
 
-def _area_vectors(vert: Array, polygon: np.ndarray) -> Array:
-    """Twice the area along the normal of polygons (npoly, n): of those that are not quite flat it is their mean.
+def _area_vectors(vert: Array, hulls: Hulls) -> Array:
+    """Twice the area along the normal of polygons: of those that are not quite flat it is their mean.
 
     What fills up a triangle or a quadrilateral, its first corner, adds nothing.
     """
-    first, second, third, fourth = (take(vert, polygon[:, k]) for k in range(4))
+    first, second, third, fourth = (rows_by_world(vert, hulls.polygon[:, k]) for k in range(4))
     vectors = cross(third - first, second - fourth)
-    many = np.flatnonzero(np.any(polygon[:, 4:] != polygon[:, :1], axis=1))
-    if not len(many):
+    if not len(hulls.wide):
         return vectors
-    sides = [take(vert, polygon[many, k]) - take(vert, polygon[many, 0]) for k in range(1, polygon.shape[1])]
+    corners = rows_by_world(vert, rows_by_world(hulls.polygon, hulls.wide))
+    sides = [corners[:, k] - corners[:, 0] for k in range(1, corners.shape[1])]
     whole = sum((cross(b, a) for a, b in itertools.pairwise(sides)), start=jnp.zeros_like(sides[0]))
-    return vectors.at[many].set(whole)
+    return vectors.at[hulls.wide[..., 0]].set(whole)
 
 
 def searchable(hull: Hull | Corners) -> Hull | Corners:
     """With the corners of hulls that are searched as a whole: gathered once, not in each round."""
-    if isinstance(hull, Corners) or hull.rows is not None or hull.tables.ladder is not None:
+    if isinstance(hull, Corners) or hull.rows is not None or hull.tables.moved is not None:
         return hull
-    rows = rows_by_world(jnp.asarray(hull.tables.hulls.corners)[..., None], jnp.maximum(hull.mesh, 0))
+    rows = rows_by_world(hull.tables.hulls.corners, jnp.maximum(hull.mesh, 0))
     return hull._replace(rows=rows, points=rows_by_world(hull.tables.vert, rows))
+
+
+def entries_of(hulls: Hulls, vertex: Array) -> Array:
+    """The entries of vertices (..., W), filled up with the last: (..., most, W)."""
+    first, count = rows_by_world(hulls.entry, vertex), rows_by_world(hulls.entries, vertex)
+    place = jnp.arange(hulls.most, dtype=first.dtype)[:, None]
+    return first[..., None, :] + jnp.minimum(place, jnp.maximum(count, 1)[..., None, :] - 1)
 
 
 def corner_at(hull: Hull | Corners, row: Array) -> Vec:
@@ -161,58 +169,79 @@ def _farthest(hull: Hull, direction: Vec) -> Array:
     held, toward = lax.stop_gradient((hull, direction))
     rows, points = held.rows, held.points
     if rows is None or points is None:
-        return _climbed(held, toward)
+        return _looked_up(held, toward)
     return entry_at(rows, first_largest(along(toward, points)))
 
 
-class _Climb(NamedTuple):
-    """Where each search stands, (npair, W): a corner, how far it is, the row of neighbours to be looked at."""
+class _Search(NamedTuple):
+    """Where each search stands, (npair, W): a corner, how far it is, the row of corners to be looked at."""
 
     corner: Array
     height: Array
-    ledge: Array
+    row: Array
     running: Array
 
 
-def _climbed(hull: Hull, direction: Vec) -> Array:
-    """The end of a climb from neighbour to better neighbour."""
-    tables, steps = hull.tables, hull.tables.ladder
-    assert steps is not None
-    first, rows, more = (jnp.asarray(x) for x in steps)
+def _looked_up(hull: Hull, direction: Vec) -> Array:
+    """The farthest of the corners that are listed for a direction, or what is found from there by a climb."""
+    tables, vert, _, moved = hull.tables
+    assert moved is not None
 
-    def go_on(at: _Climb) -> _Climb:
-        """Looks at one row of neighbours of each corner."""
-        near = rows_by_world(rows[..., None], at.ledge)
-        heights = along(direction, rows_by_world(tables.vert, near))
+    def go_on(at: _Search) -> _Search:
+        """Looks at one row of corners."""
+        row = rows_by_world(tables.row, at.row)
+        near, what = row[:, :WIDTH], row[:, WIDTH]
+        heights = along(direction, rows_by_world(vert, near))
         number = first_largest(heights)
-        best, corner = entry_at(heights, number), entry_at(near, number)
+        best = entry_at(heights, number)
         better = at.running & (best > at.height)
-        last = ~more.at[at.ledge].get(mode="promise_in_bounds")
-        ledge = jnp.where(better, first.at[corner].get(mode="promise_in_bounds"), at.ledge + ~last)
-        return _Climb(
-            jnp.where(better, corner, at.corner),
+        corner = jnp.where(better, entry_at(near, number), at.corner)
+        more = what & NEXT > 0
+        # a climb goes on from each better corner, a list is looked at as a whole
+        climbs = ~more & ((what & CLIMB > 0) | moved)
+        climbs = jnp.where(what & LISTED > 0, climbs, better)
+        return _Search(
+            corner,
             jnp.where(better, best, at.height),
-            ledge,
-            at.running & (better | ~last),
+            jnp.where(climbs, rows_by_world(tables.near, corner), at.row + more),
+            at.running & (climbs | more),
         )
 
-    cell = jnp.maximum(hull.mesh, 0) * (6 * CELLS * CELLS) + direction_cell(direction)
-    corner = jnp.asarray(tables.starts).at[cell].get(mode="promise_in_bounds")
-    height = corner_at(hull, corner).dot(direction)
-    ledge = first.at[corner].get(mode="promise_in_bounds")
-    start = _Climb(corner, height, ledge, jnp.ones_like(height, bool))
+    row = first_row(tables, hull.mesh, direction)
+    everyone = jnp.ones(row.shape, bool)
+    corner = rows_by_world(tables.row[:, 0], row)
+    start = _Search(corner, jnp.full(row.shape, -jnp.inf, direction.x.dtype), row, everyone)
     return lax.while_loop(lambda at: jnp.any(at.running), go_on, start).corner
 
 
-def direction_cell(direction: Vec) -> Array:
-    """The number of the cell that a direction is in, see `structure.climb.starting_corners`."""
+def first_row(tables: Hulls, mesh: Array, direction: Vec) -> Array:
+    """The row of corners that are listed for directions."""
+    face, u, v = cell_of(direction)
+
+    def place(side: int) -> list[Array]:
+        return [jnp.clip((c * side).astype(jnp.int32), 0, side - 1) for c in (u, v)]
+
+    side, (i, j) = CELLS, place(CELLS)
+    found = rows_by_world(tables.cell, ((jnp.maximum(mesh, 0) * 6 + face) * CELLS + i) * CELLS + j)
+    for _ in range(LEVELS):
+        side *= FINER
+        i, j = (k % FINER for k in place(side))
+        part = rows_by_world(tables.cell, jnp.maximum(-1 - found, 0) + FINER * i + j)
+        found = jnp.where(found < 0, part, found)
+    return found
+
+
+def cell_of(direction: Vec) -> tuple[Array, Array, Array]:
+    """Where directions leave a cube around the origin: its face, and two coordinates on that between 0 and 1.
+
+    The faces are those at -x, +x, -y, ..., and the coordinates the next two in turn, as in `structure.directions`.
+    """
     x, y, z = (jnp.abs(c) for c in direction)
     along_x, along_y = (x >= y) & (x >= z), y >= z
     turned = Vec(direction.y, direction.z, direction.x).where(
         along_y, Vec(direction.z, direction.x, direction.y)
     )
     major, *minor = direction.where(along_x, turned)
-    scale = 0.5 * CELLS / jnp.where(major != 0, jnp.abs(major), 1.0)
-    u, v = (jnp.clip((c * scale + 0.5 * CELLS).astype(jnp.int32), 0, CELLS - 1) for c in minor)
-    face = 2 * jnp.where(along_x, 0, jnp.where(along_y, 1, 2)) + (major > 0)
-    return (face * CELLS + u) * CELLS + v
+    scale = 0.5 / jnp.where(major != 0, jnp.abs(major), 1.0)
+    u, v = (jnp.clip(c * scale + 0.5, 0, 1) for c in minor)
+    return 2 * jnp.where(along_x, 0, jnp.where(along_y, 1, 2)) + (major > 0), u, v

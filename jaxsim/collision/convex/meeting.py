@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.collision.convex.hull import Tables
+from jaxsim.collision.convex.hull import Tables, entries_of
 from jaxsim.collision.convex.outline import (
     Outline,
     corners_at,
@@ -186,14 +186,16 @@ def _fan(shape: Shape, outline: Outline, toward: Vec, codes: Array, *, types: tu
     tables: Tables = shape.assets
     mesh = shape.kind == GeomType.MESH
     codes = jnp.where(mesh, codes, 0)
-    entries, *others = (_at(tables.hulls.entries, code) for code in codes)
-    polygon = _at(tables.hulls.at, entries)
+    entries, *others = (entries_of(tables.hulls, code) for code in codes)
+    polygon = rows_by_world(tables.hulls.at, entries)
     held = jnp.ones_like(polygon, bool)
     for more in others:
-        held = held & jnp.any(polygon[:, :, None] == _at(tables.hulls.at, more)[:, None], axis=2)
+        held = held & jnp.any(polygon[:, :, None] == rows_by_world(tables.hulls.at, more)[:, None], axis=2)
     leading = np.arange(polygon.shape[1])[:, None] == 0
     only = (corners == 2)[:, None] & leading
-    end = jnp.where(only, jnp.where(second, codes[1], codes[2])[:, None], _at(tables.hulls.before, entries))
+    end = jnp.where(
+        only, jnp.where(second, codes[1], codes[2])[:, None], rows_by_world(tables.hulls.before, entries)
+    )
     run = (
         Vec.split(rows_by_world(tables.vert, end)) - Vec.split(rows_by_world(tables.vert, codes[0])).lifted()
     )
@@ -239,11 +241,6 @@ def _with_box_edges(own: _Fan, shape: Shape, codes: Array, second: Array) -> _Fa
         run=shape.axes.lifted().to_world(run).where(box, own.run),
         edged=jnp.where(box, edged, own.edged),
     )
-
-
-def _at(table: np.ndarray, rows: Array) -> Array:
-    """Rows of a table of the model: (npair, k, W) of (n, k) or of (n,) by (npair, k, W)."""
-    return rows_by_world(jnp.asarray(table)[..., None], rows)
 
 
 @stage

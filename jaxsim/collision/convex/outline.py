@@ -233,15 +233,15 @@ def large_faces(shape: Shape, sides: Array) -> Array:
 
 
 def _large_row(tables: Tables, polygon: Array) -> Array:
-    return rows_by_world(jnp.asarray(tables.hulls.large_row)[:, None], polygon)
+    return rows_by_world(tables.hulls.large_row, polygon)
 
 
 def _mesh_face(tables: Tables, polygon: Array, large: bool) -> Array:
-    corners = rows_by_world(jnp.asarray(tables.hulls.polygon)[..., None], polygon)
+    corners = rows_by_world(tables.hulls.polygon, polygon)
     if not large or not len(tables.hulls.large):
         return corners
     row = _large_row(tables, polygon)
-    whole = rows_by_world(jnp.asarray(tables.hulls.large)[..., None], jnp.maximum(row, 0))
+    whole = rows_by_world(tables.hulls.large, jnp.maximum(row, 0))
     return jnp.where(row[:, None] >= 0, whole, filled(corners, whole.shape[1]))
 
 

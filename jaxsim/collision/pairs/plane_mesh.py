@@ -8,7 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.collision.convex.hull import Hull, Tables, farthest_corners, hulls_of
+from jaxsim.collision.convex.hull import Hull, Tables, entries_of, farthest_corners, hulls_of
 from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.vec import Vec
@@ -30,12 +30,11 @@ def plane_mesh(plane: Shape, mesh: Shape, margin: Array) -> Points:
     down = -mesh.axes.to_local(normal)
 
     (lowest,) = farthest_corners([(Hull(mesh.asset, meshes), down)])
-    entries = rows_by_world(jnp.asarray(tables.entries)[..., None], lowest)
-    polygons = jnp.asarray(tables.at).at[entries].get(mode="promise_in_bounds")
-    facing = rows_by_world(meshes.normal, polygons)
+    entries = entries_of(tables, lowest)
+    facing = rows_by_world(meshes.normal, rows_by_world(tables.at, entries))
     length = jnp.sqrt(jnp.sum(facing * facing, axis=2))
     flattest = entry_at(entries, first_largest(along(down, facing) / length))
-    others = rows_by_world(jnp.asarray(tables.others)[..., None], flattest)
+    others = rows_by_world(tables.others, flattest)
 
     points = []
     for k in range(4):

@@ -23,9 +23,7 @@ from jaxsim.math import rotations
 from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3, unit_quat
-from jaxsim.structure.climb import starting_corners
-from jaxsim.structure.hulls import polygon_tilts
-from jaxsim.structure.quads import other_corners
+from jaxsim.structure.hulls import hull_tables, polygon_tilts
 
 __all__ = ["Mesh", "compile_mesh", "mesh_fields"]
 
@@ -352,8 +350,7 @@ def mesh_fields(meshes: list[Mesh]) -> dict[str, Any]:
     fields["mesh_vert"] = join("mesh_vert", [t.vert for t in parts])
     fields["mesh_normal"] = join("mesh_normal", [t.normal for t in parts])
     fields["mesh_texcoord"] = join("mesh_texcoord", [t.texcoord for t in parts])
-    fields["mesh_polyothers"] = other_corners(fields)
-    fields["mesh_start"] = starting_corners(fields)
+    fields["mesh_hulls"] = hull_tables(fields)
     normals = np.concatenate([np.zeros((0, 3)), *(mesh.polygon_normals for mesh in meshes)])
     fields["mesh_polytilt"] = polygon_tilts(fields, normals)
     return fields
