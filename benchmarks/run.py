@@ -2,6 +2,7 @@
 
     python -m benchmarks.run                        # everything; about half an hour on two cores
     python -m benchmarks.run --cases ant --repeats 5
+    python -m benchmarks.run --cases G1 Panda clutter --gradient-worlds 0   # scenes, see benchmarks/scenes.py
 
 On a GPU the default is 1,024, 2,048, 4,096 and 8,192 worlds, on a CPU 1,024. Close everything else first.
 """
@@ -12,8 +13,8 @@ import json
 import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import jax
@@ -21,6 +22,7 @@ import tyro
 from rich.console import Console
 
 from benchmarks.figure import draw
+from benchmarks.scenes import SCENES, installed
 from jaxsim.cli.compare import compare, machine, tables
 from jaxsim.parallel import use_cores
 
@@ -41,19 +43,16 @@ CASES = {
 """Model by name: the installed package that carries it and its path there."""
 
 
-def locate(case: str) -> Path:
-    """File of a case.
+def locate(case: str, folder: Path) -> Path:
+    """File of a case; scenes are written to a folder.
 
     Raises:
         FileNotFoundError: The package is not installed, or does not hold the file.
     """
-    package, inside = CASES[case]
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        raise FileNotFoundError(f"{case} comes with {package}, which is not installed")
-    file = Path(spec.origin).parent / inside
-    if not file.is_file():
-        raise FileNotFoundError(f"the installed {package} holds no {inside}")
+    if case not in SCENES:
+        return installed(*CASES[case])
+    file = folder / f"{case}.xml"
+    file.write_text(SCENES[case]().to_xml())
     return file
 
 
@@ -71,7 +70,7 @@ def main(
     """Measures every case with every number of worlds.
 
     Args:
-        cases: Names of models.
+        cases: Names of models or scenes.
         engines: Names of engines; ratios are of the first to the others.
         worlds: Numbers of worlds; default: 1,024, on a GPU up to 8,192.
         steps: Steps of a rollout.
@@ -90,10 +89,10 @@ def main(
     report = {"machine": at, "results": []}
     for case in cases:
         for k, count in enumerate(worlds):
-            with console.status(case) as status:
+            with console.status(case) as status, TemporaryDirectory() as folder:
                 measured, left_out = compare_within(
                     limit,
-                    locate(case),
+                    locate(case, Path(folder)),
                     engines,
                     say=lambda text, case=case, status=status: status.update(f"{case}: {text}"),
                     worlds=count,

@@ -4,18 +4,41 @@ import json
 import time
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
+import jaxsim
 from benchmarks.figure import draw
 from benchmarks.run import CASES, compare_within, locate, page
+from benchmarks.scenes import SCENES, installed
 from jaxsim.cli.compare import compare, machine, tables
 from jaxsim.models import path
 
 
-def test_the_cases_come_with_the_packages():
+def test_the_cases_come_with_the_packages(tmp_path):
     for case in CASES:
-        assert locate(case).is_file()
+        assert locate(case, tmp_path).is_file()
+
+
+@pytest.mark.parametrize("case", SCENES)
+def test_scenes_are_models_of_both_engines(case, tmp_path):
+    try:
+        path = locate(case, tmp_path)
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    ours, theirs = jaxsim.load_model(path), mujoco.MjModel.from_xml_path(str(path))
+    assert (ours.nv, ours.ngeom, ours.nmesh) == (theirs.nv, theirs.ngeom, theirs.nmesh)
+    assert ours.ngeom > 50
+
+
+def test_a_package_that_is_not_there():
+    with pytest.raises(
+        FileNotFoundError, match=r"none\.xml comes with no_such_package, which is not installed"
+    ):
+        installed("no_such_package", "none.xml")
+    with pytest.raises(FileNotFoundError, match=r"the installed mujoco holds no none\.xml"):
+        installed("mujoco", "none.xml")
 
 
 @pytest.mark.slow
