@@ -10,6 +10,7 @@ from jax import Array, lax
 
 from jaxsim.math.axis import mask_product
 from jaxsim.math.gather import rows_by_world
+from jaxsim.math.some import in_some_worlds
 from jaxsim.math.stage import platform, stage
 
 __all__ = ["pick_first", "pick_least", "rank"]
@@ -39,7 +40,7 @@ def pick_least(key: Array, *, slots: int) -> tuple[Array, Array, Array]:
     count = _total(words)
     overflow = count > slots
     if slots < key.shape[0]:
-        words = lax.cond(jnp.any(overflow), lambda w, k: _least(k, slots), lambda w, k: w, words, key)
+        words = in_some_worlds(lambda key, _: _least(key, slots), overflow, key, words)
     rows, filled = _unpack(words, slots=slots)
     return jnp.minimum(rows, key.shape[0] - 1), filled, overflow
 

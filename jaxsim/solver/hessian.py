@@ -19,7 +19,8 @@ from jaxsim.collision.select import pick_first
 from jaxsim.math import safe
 from jaxsim.math.axis import concat, sum_rows, take
 from jaxsim.math.gather import rows_by_world, width_of
-from jaxsim.math.stage import stage
+from jaxsim.math.some import MANY_WORLDS, in_some_worlds
+from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone, linalg, pyramid
 from jaxsim.solver.assembly import Problem
 from jaxsim.solver.jacobian import ChainJacobian, Curvature, EdgeJacobian
@@ -33,6 +34,8 @@ _ROUNDING = 16
 """Rounding errors of a solution at which conjugate gradients end."""
 _MOST = 500
 """Most of their rounds."""
+_STRAGGLERS = 4
+"""How many times fewer worlds than there are go on alone."""
 _SHARE = 4
 """How many times fewer contacts between trees there are than slots, nearly always."""
 _LEAST = 16
@@ -101,17 +104,10 @@ def solve_hessian(
 
     def solve(_: Callable[[Array], Array], right: Array) -> Array:
         """The solution `(nv, W)` for a right-hand side, among the contacts that touch or, where too many do, all."""
-        multiply = linalg.product_of(layout.hessian, own.entries)
-        precondition = functools.partial(linalg.solve_tree, layout.hessian, own.entries)
-        limits = jnp.asarray(rough), jnp.asarray(longest)
 
         def among(joints: list[_Joint]) -> Array:
-            return _conjugate_gradients(
-                lambda v: multiply(v) + _between_trees(joints, v),
-                precondition,
-                right,
-                *limits,
-            )
+            system = _System(own.entries, joints)
+            return _conjugate_gradients(layout, system, right, jnp.asarray(rough), jnp.asarray(longest))
 
         joints = _joints(fixed.rows, own)
         few = [_touching(joint) for joint in joints]
@@ -171,8 +167,18 @@ def _curved(C: Curvature, x: Array) -> Array:
     return jnp.stack(sums, axis=1)
 
 
+class _System(NamedTuple):
+    """The Hessian: stored entries `(nnz, W)`, and the contacts that add to it."""
+
+    entries: Array
+    joints: list[_Joint]
+
+
 class _State(NamedTuple):
-    """Of the iteration: solution, what is left of b, direction, `(n, W)` each; its length and that at which it ends."""
+    """Of the iteration: solution, what is left of b, direction, `(nv, W)` each; its length and that at which it ends.
+
+    Lengths are squares in the metric of the preconditioner; they and the number of rounds are `(W,)`.
+    """
 
     x: Array
     rest: Array
@@ -181,35 +187,41 @@ class _State(NamedTuple):
     enough: Array
     rounds: Array
 
+    @property
+    def going(self) -> Array:
+        """Which worlds are not done."""
+        return (self.square > self.enough) & (self.rounds < _MOST)
 
-def _conjugate_gradients(
-    multiply: Callable[[Array], Array],
-    precondition: Callable[[Array], Array],
-    b: Array,
-    rough: Array,
-    longest: Array,
-) -> Array:
-    """Solves A x = b, all worlds at once, for a product with A and one with nearly its inverse.
 
-    `rough` and `longest` are those of `solve_hessian`; lengths are measured in the metric of the second product.
+def _conjugate_gradients(layout: RowLayout, system: _System, b: Array, rough: Array, longest: Array) -> Array:
+    """Solves a system by conjugate gradients with the factors of its trees; `rough` and `longest`: `solve_hessian`.
+
+    On a CPU only as long as many worlds are not done all go on; then those that are not are gathered.
     """
-
-    def going(state: _State) -> Array:
-        return (state.square > state.enough) & (state.rounds < _MOST)
-
-    def step(state: _State) -> _State:
-        """One step of the worlds that are not done."""
-        along = multiply(state.p)
-        length = jnp.where(going(state), safe.divide(state.square, sum_rows(state.p * along)), 0)
-        x, rest = state.x + length * state.p, state.rest - length * along
-        z = precondition(rest)
-        square = sum_rows(rest * z)
-        p = z + safe.divide(square, state.square) * state.p
-        return _State(x, rest, p, square, state.enough, state.rounds + 1)
-
-    z = precondition(b)
+    width = b.shape[-1]
+    z = linalg.solve_tree(layout.hessian, system.entries, b)
     square = sum_rows(b * z)
     rounding = _ROUNDING * float(jnp.finfo(b.dtype).eps)
     enough = jnp.maximum(rounding**2 * jnp.maximum(square, longest), rough**2 * square)
-    first = _State(jnp.zeros_like(b), b, z, square, enough, jnp.zeros((), int))
-    return lax.while_loop(lambda state: jnp.any(going(state)), step, first).x
+    first = _State(jnp.zeros_like(b), b, z, square, enough, jnp.zeros((width,), jnp.int32))
+    if width < MANY_WORLDS or platform() != "cpu":
+        return _rounds(layout, 0, system, first).x
+    state = _rounds(layout, width // _STRAGGLERS, system, first)
+    return in_some_worlds(functools.partial(_rounds, layout, 0), state.going, system, state).x
+
+
+def _rounds(layout: RowLayout, few: int, system: _System, state: _State) -> _State:
+    """Goes on until only so few worlds are not done."""
+    multiply = linalg.product_of(layout.hessian, system.entries)
+
+    def step(state: _State) -> _State:
+        """One step of the worlds that are not done."""
+        along = multiply(state.p) + _between_trees(system.joints, state.p)
+        length = jnp.where(state.going, safe.divide(state.square, sum_rows(state.p * along)), 0)
+        x, rest = state.x + length * state.p, state.rest - length * along
+        z = linalg.solve_tree(layout.hessian, system.entries, rest)
+        square = sum_rows(rest * z)
+        p = z + safe.divide(square, state.square) * state.p
+        return _State(x, rest, p, square, state.enough, state.rounds + state.going)
+
+    return lax.while_loop(lambda state: jnp.sum(state.going) > few, step, state)

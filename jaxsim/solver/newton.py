@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,7 @@ from jax import Array, lax
 
 from jaxsim.math.axis import sum_rows, take
 from jaxsim.math.gather import width_of
+from jaxsim.math.some import MANY_WORLDS, in_some_worlds
 from jaxsim.math.stage import platform, stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
@@ -38,16 +39,6 @@ __all__ = ["Limits", "Solution", "finish", "minimise", "start"]
 
 _SEARCH_RELATIVE = 1e-3
 """A slope this small against that at the start ends a line search, but for that of the last iteration."""
-
-_WIDE = 64
-"""Worlds from which contacts and stragglers are gathered: fewer are not worth the larger program."""
-
-_NARROW = 64
-"""Worlds gathered at a time on a CPU, and least elsewhere."""
-
-_SHARE = 16
-"""On accelerators, how many times fewer worlds are gathered than there are."""
-
 
 Product = Callable[[Array], Array]
 
@@ -139,13 +130,13 @@ def minimise(
 
     tables = limits, problem, smooth, guess
     width = width_of((problem, smooth))
-    gathered = width >= _WIDE
+    gathered = width >= MANY_WORLDS
     few = compact(problem.rows) if gathered else None
     if few is None:
         return on_all(tables, gathered)
     lost = jnp.broadcast_to(few.lost, (width,))
     found = _minimise(layout, limits, problem.replace(rows=few.rows()), smooth, guess, gathered, lost)
-    return _of_some(
+    return in_some_worlds(
         lambda tables, _: on_all(tables, False), lost, tables, found._replace(r=few.spread(found.r))
     )
 
@@ -176,31 +167,7 @@ def _minimise(
     def rest(tables: tuple[Limits, Problem, Array], state: Solution) -> Solution:
         return finish(layout, *tables, state)
 
-    return _of_some(rest, ~state.done, (limits, problem, smooth), state)
-
-
-def _of_some(
-    function: Callable[[Any, Solution], Solution], asked: Array, tables: Any, found: Solution
-) -> Solution:
-    """What was found, and in the worlds that are asked, `(W,)`, what a function finds then, some worlds at a time.
-
-    Args:
-      function: of the tables and what was found, both of some worlds.
-      asked: which worlds.
-      tables: a tree of arrays `(..., 1 or W)`.
-      found: what was found of all.
-    """
-    width = asked.shape[0]
-    count = min(_NARROW if platform() == "cpu" else max(_NARROW, width // _SHARE), width // 2)
-
-    def some(state: tuple[Array, Solution]) -> tuple[Array, Solution]:
-        asked, found = state
-        worlds = jnp.nonzero(asked, size=count, fill_value=jnp.argmax(asked))[0]
-        own = jax.tree.map(lambda x: x[..., worlds] if x.shape[-1] == width else x, (tables, found))
-        put = jax.tree.map(lambda x, y: x.at[..., worlds].set(y), found, function(*own))
-        return asked.at[worlds].set(False), put
-
-    return lax.while_loop(lambda state: jnp.any(state[0]), some, (asked, found))[1]
+    return in_some_worlds(rest, ~state.done, (limits, problem, smooth), state)
 
 
 def finish(layout: RowLayout, limits: Limits, problem: Problem, smooth: Array, state: Solution) -> Solution:
