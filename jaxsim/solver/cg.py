@@ -50,11 +50,12 @@ def conjugate_gradients(
     option, rows = model.opt, problem.rows
     scale = 1 / (model.stat.meaninertia * max(1, model.nv))
     multiply = linalg.product_of(layout.inertia, problem.M)
+    precondition = linalg.solver_of(layout.inertia, problem.M)
     enough = option.tolerance * option.ls_tolerance / scale
 
     def gradient(at: Solution) -> tuple[Array, Array]:
         g = at.inertial - problem.force - at.push
-        return g, linalg.solve_tree(layout.inertia, problem.M, g)
+        return g, precondition(g)
 
     def step(state: _State) -> _State:
         """One step of the worlds that are not done."""

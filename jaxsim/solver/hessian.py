@@ -103,16 +103,11 @@ def solve_hessian(
     fixed, own = lax.stop_gradient((problem, H))
 
     def solve(_: Callable[[Array], Array], right: Array) -> Array:
-        """The solution `(nv, W)` for a right-hand side, among the contacts that touch or, where too many do, all."""
-
-        def among(joints: list[_Joint]) -> Array:
-            system = _System(own.entries, joints)
-            return _conjugate_gradients(layout, system, right, jnp.asarray(rough), jnp.asarray(longest))
-
+        """The solution `(nv, W)` for a right-hand side."""
         joints = _joints(fixed.rows, own)
-        few = [_touching(joint) for joint in joints]
-        lost = functools.reduce(jnp.logical_or, [jnp.any(over) for _, over in few])
-        return lax.cond(lost, lambda: among(joints), lambda: among([joint for joint, _ in few]))
+        return _conjugate_gradients(
+            layout, own.entries, joints, right, jnp.asarray(rough), jnp.asarray(longest)
+        )
 
     return lax.custom_linear_solve(
         lambda v: linalg.mul_tree(layout.hessian, H.entries, v) + _between_trees(_joints(problem.rows, H), v),
@@ -137,14 +132,14 @@ def _joints(rows: Rows, H: Hessian) -> list[_Joint]:
     return [_Joint(J, C) for J, C in found if isinstance(J, ChainJacobian)]
 
 
-def _touching(joint: _Joint) -> tuple[_Joint, Array]:
-    """Those that join two trees, on fewer slots, and in which worlds these are too few, `(W,)`."""
+def _touching(joint: _Joint) -> tuple[_Joint, Array | None]:
+    """Those that join two trees, on fewer slots, and in which worlds these are too few, `(W,)`; None: all are kept."""
     normal = joint.C[0][0]
     assert normal is not None
     active = joint.J.across & (normal > 0)
     slots = max(_LEAST, -(-len(active) // _SHARE))
     if slots >= len(active):
-        return joint, jnp.zeros((1,), bool)
+        return joint, None
     rows, filled, lost = pick_first(active, slots=slots)
     pick = functools.partial(rows_by_world, rows=rows)
     few = joint.J.picked(pick)
@@ -193,35 +188,66 @@ class _State(NamedTuple):
         return (self.square > self.enough) & (self.rounds < _MOST)
 
 
-def _conjugate_gradients(layout: RowLayout, system: _System, b: Array, rough: Array, longest: Array) -> Array:
-    """Solves a system by conjugate gradients with the factors of its trees; `rough` and `longest`: `solve_hessian`.
+def _conjugate_gradients(
+    layout: RowLayout, entries: Array, joints: list[_Joint], b: Array, rough: Array, longest: Array
+) -> Array:
+    """Solves a system by conjugate gradients with the factors of its trees, among the contacts that join two of them.
 
-    On a CPU only as long as many worlds are not done all go on; then those that are not are gathered.
+    On a CPU all worlds go on only as long as many are not done. Those that are not are gathered then, and so are those
+    that have more such contacts than nearly all others: they go on among all contacts.
+
+    Args:
+      layout: the model's rows.
+      entries: stored entries of the Hessian.
+      joints: contacts that add to it.
+      b: right-hand side, `(nv, W)`.
+      rough: as of `solve_hessian`.
+      longest: the same.
     """
     width = b.shape[-1]
-    z = linalg.solve_tree(layout.hessian, system.entries, b)
+    few = width // _STRAGGLERS if width >= MANY_WORLDS and platform() == "cpu" else 0
+    precondition = linalg.solver_of(layout.hessian, entries)
+    z = precondition(b)
     square = sum_rows(b * z)
     rounding = _ROUNDING * float(jnp.finfo(b.dtype).eps)
     enough = jnp.maximum(rounding**2 * jnp.maximum(square, longest), rough**2 * square)
     first = _State(jnp.zeros_like(b), b, z, square, enough, jnp.zeros((width,), jnp.int32))
-    if width < MANY_WORLDS or platform() != "cpu":
-        return _rounds(layout, 0, system, first).x
-    state = _rounds(layout, width // _STRAGGLERS, system, first)
-    return in_some_worlds(functools.partial(_rounds, layout, 0), state.going, system, state).x
+    own, over = zip(*map(_touching, joints), strict=True)
+    crowded = [worlds for worlds in over if worlds is not None]
+    lost = functools.reduce(jnp.logical_or, crowded, jnp.zeros((1,), bool))
+    state = _rounds(layout, _System(entries, list(own)), precondition, first, few, lost)
+    if not few and not crowded:
+        return state.x
+
+    def rest(system: _System, state: _State) -> _State:
+        return _rounds(layout, system, linalg.solver_of(layout.hessian, system.entries), state)
+
+    return in_some_worlds(rest, state.going, _System(entries, joints), state).x
 
 
-def _rounds(layout: RowLayout, few: int, system: _System, state: _State) -> _State:
-    """Goes on until only so few worlds are not done."""
+def _rounds(
+    layout: RowLayout,
+    system: _System,
+    precondition: Callable[[Array], Array],
+    state: _State,
+    few: int = 0,
+    left_out: Array | None = None,
+) -> _State:
+    """Goes on until only so few worlds are not done, but for those that are left out, `(W,)`."""
     multiply = linalg.product_of(layout.hessian, system.entries)
+
+    def who(state: _State) -> Array:
+        return state.going if left_out is None else state.going & ~left_out
 
     def step(state: _State) -> _State:
         """One step of the worlds that are not done."""
+        going = who(state)
         along = multiply(state.p) + _between_trees(system.joints, state.p)
-        length = jnp.where(state.going, safe.divide(state.square, sum_rows(state.p * along)), 0)
+        length = jnp.where(going, safe.divide(state.square, sum_rows(state.p * along)), 0)
         x, rest = state.x + length * state.p, state.rest - length * along
-        z = linalg.solve_tree(layout.hessian, system.entries, rest)
+        z = precondition(rest)
         square = sum_rows(rest * z)
-        p = z + safe.divide(square, state.square) * state.p
-        return _State(x, rest, p, square, state.enough, state.rounds + state.going)
+        p = jnp.where(going, z + safe.divide(square, state.square) * state.p, state.p)
+        return _State(x, rest, p, square, state.enough, state.rounds + going)
 
-    return lax.while_loop(lambda state: jnp.sum(state.going) > few, step, state)
+    return lax.while_loop(lambda state: jnp.sum(who(state)) > few, step, state)
