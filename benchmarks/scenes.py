@@ -63,7 +63,12 @@ def _scene(bodies: str = "", robot: Path | None = None) -> jaxsim.Spec:
 
 
 def _g1() -> jaxsim.Spec:
-    return _scene(robot=installed("robosuite_models", "assets/robots/g1/robot.xml"))
+    spec = _scene(robot=installed("robosuite_models", "assets/robots/g1/robot.xml"))
+    for element in spec.root.walk():
+        # at the file's thousand N m its arms would fly apart
+        if element.tag == "motor":
+            element["ctrlrange"] = (-2.0, 2.0)
+    return spec
 
 
 def _panda() -> jaxsim.Spec:

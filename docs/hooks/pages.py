@@ -7,21 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import jaxsim
+from jaxsim.hulls import Hulls
 from jaxsim.options import Statistic
 from jaxsim.pipeline import per_world
 from jaxsim.visual import Global, Headlight, Map, Quality, Rgba, Scale, Visual
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 LOOKS = (Visual, Global, Quality, Headlight, Map, Scale, Rgba)
-RECORDS = (jaxsim.Data, jaxsim.Contact, jaxsim.Model, jaxsim.Option, Statistic, *LOOKS)
+RECORDS = (jaxsim.Data, jaxsim.Contact, jaxsim.Model, jaxsim.Option, Statistic, Hulls, *LOOKS)
 
 
 def on_files(files: Any, config: Any) -> Any:
     """Adds the pages that nav names and docs/ does not hold."""
     from mkdocs.structure.files import File  # pyright: ignore
 
-    for page, source in (("benchmarks.md", "cpu.md"), ("cpu.png", "cpu.png")):
+    for page, source in (("benchmarks.md", "cpu.md"), ("scenes.md", "scenes.md")):
         files.append(File.generated(config, page, abs_src_path=str(RESULTS / source)))
+    for picture in ("cpu.png", "scenes.png"):
+        files.append(File.generated(config, picture, abs_src_path=str(RESULTS / picture)))
     files.append(File.generated(config, "api/fields.md", content=fields()))
     files.append(File.generated(config, "api/stages.md", content=stages()))
     return files

@@ -241,8 +241,6 @@ def solver_of(structure: TreeStructure, A: Array) -> Callable[[Array], Array]:
     factors = {own: _factors(own, entries) for own, entries in parts.items()}
 
     def solve(b: Array) -> Array:
-        if width < b.shape[-1]:  # one matrix for all worlds
-            return solve_tree(structure, A, b)
         return each_shape(lambda own, _, b: _by_factors(own, factors[own], b), structure, (), widen(b, width))
 
     return solve

@@ -66,6 +66,31 @@ def test_solution(name: str, widths: tuple[int, int]) -> None:
     np.testing.assert_allclose(multiply(structure, entries, x), np.broadcast_to(b, x.shape), atol=1e-10)
 
 
+@pytest.mark.parametrize("widths", [(5, 5), (1, 5), (1, 1), (5, 1)])
+@pytest.mark.parametrize("name", TREES)
+def test_one_elimination_serves_many_right_hand_sides(name: str, widths: tuple[int, int]) -> None:
+    structure, matrix, b = system(TREES[name], 5)
+    matrix, b = matrix[..., : widths[0]], b[..., : widths[1]]
+    entries = jnp.asarray(matrix[structure.rows, structure.cols])
+
+    @jax.jit
+    def both(entries: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+        solve_for = linalg.solver_of(structure, entries)
+        return solve_for(b), solve_for(2 * b)
+
+    once, twice = both(entries, jnp.asarray(b))
+    expected = solve(structure, entries, jnp.asarray(b))
+    # another order of the same sums
+    np.testing.assert_allclose(once, expected, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(twice, 2 * expected, rtol=1e-9, atol=1e-11)
+
+
+def test_one_elimination_clamps_pivots() -> None:
+    structure = tree_structure([-1, 0, 1])
+    entries, b = jnp.zeros((structure.size, 2)), jnp.ones((3, 2))
+    np.testing.assert_allclose(linalg.solver_of(structure, entries)(b), solve(structure, entries, b))
+
+
 def test_badly_scaled() -> None:
     """Masses from grams to tons in one system cost no relative accuracy of the residual."""
     structure, matrix, b = system(TREES["forest"], 2)
