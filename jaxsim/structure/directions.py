@@ -62,6 +62,11 @@ def hull_corners(static: Any, mesh: int) -> np.ndarray:
     return static.mesh_vertadr[mesh] + static.mesh_graph[start + 2 + count : start + 2 + 2 * count]
 
 
+def _runs(sizes: np.ndarray) -> np.ndarray:
+    """0, 1, ... for each of some sizes."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
 class _Edges(NamedTuple):
     """Neighbours of each vertex: those numbered from `start[v]` to `start[v + 1]` of `other`."""
 
@@ -81,9 +86,8 @@ def _edges(static: Any, corners: list[np.ndarray], count: int) -> _Edges:
         # lists follow each other, each ended by a negative number
         stops = np.flatnonzero(around < 0)
         sizes = stops[np.searchsorted(stops, begin)] - begin
-        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         owners.append(np.repeat(own, sizes))
-        others.append(own[around[np.repeat(begin, sizes) + within]])
+        others.append(own[around[np.repeat(begin, sizes) + _runs(sizes)]])
     owner, other = np.concatenate(owners), np.concatenate(others)
     order = np.argsort(owner, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=count))])
@@ -105,8 +109,7 @@ def _rows_of_lists(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lists that follow each other as rows of few, with what follows each row; and how many rows each takes."""
     count = np.maximum(-(-sizes // WIDTH), 1)
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    place = np.arange(len(listed)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    owner, place = np.repeat(np.arange(len(sizes)), sizes), _runs(sizes)
     rows = np.repeat(fill, count)[:, None] + np.zeros(WIDTH + 1, int)
     start = np.cumsum(count) - count
     rows[start[owner] + place // WIDTH, place % WIDTH] = listed
@@ -155,11 +158,6 @@ class _Grid(NamedTuple):
         kept = number[self.cell] >= 0
         face, u, v = self.face[cells], self.u[cells], self.v[cells]
         return _Grid(face, u, v, self.side, number[self.cell[kept]], self.corner[kept])
-
-
-def _runs(sizes: np.ndarray) -> np.ndarray:
-    """0, 1, ... for each of some sizes."""
-    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def _directions(grid: _Grid, du: int, dv: int) -> np.ndarray:
