@@ -43,4 +43,5 @@ class Hulls(Record):
     )
     row: Array = leaf("nmeshrow 9", "corners, and what follows the row", dtype=np.int32)
     near: Array = leaf("nmeshnear", "first row of each vertex's neighbours", dtype=np.int32)
-    vertsum: Array = leaf("", "sum of all vertices' bits: whether they were moved since", dtype=np.int32)
+    vertex: Array = leaf("nhullvertex", "vertices of all hulls", dtype=np.int32)
+    vertsum: Array = leaf("", "sum of their bits: whether they were moved since", dtype=np.int32)

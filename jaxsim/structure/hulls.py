@@ -34,6 +34,7 @@ def hull_tables(fields: dict[str, Any]) -> dict[str, Any]:
     vertex = static.mesh_vertadr
     corners = [hull_corners(static, k) for k in range(len(vertex))]
     whole = max(map(len, corners), default=0) <= _WHOLE
+    vertices = np.concatenate([np.zeros(0, int), *corners])
     polygons = _polygons(static)
     turned = [np.roll(p, 1) for p in polygons]
     large = np.array([len(p) > _SIDES for p in polygons], bool)
@@ -54,7 +55,8 @@ def hull_tables(fields: dict[str, Any]) -> dict[str, Any]:
         "at": at,
         "others": others,
         "before": np.concatenate([*turned, np.zeros(0, int)])[order],
-        "vertsum": vertex_sum(np.asarray(static.mesh_vert, np.float32)),
+        "vertex": vertices,
+        "vertsum": vertex_sum(np.asarray(static.mesh_vert, np.float32)[vertices]),
         **direction_tables(fields, _WHOLE),
     }
 

@@ -21,7 +21,7 @@ TOLERANCE = 1e-6
 """Relative, in the max norm: what the project promises. Smooth fields agree to about 1e-13."""
 
 _OURS = {"nconmax", "njmax", "onset", "mesh_graph", "mesh_graphadr", "mesh_normal", "tex_data"}
-_OURS |= {"corners", "cell", "row", "near", "vertsum"}
+_OURS |= {"corners", "cell", "row", "near", "vertex", "vertsum"}
 """Buffer sizes and smoothing are ours; hulls, vertex normals and painted pixels are equivalent, not equal.
 
 What `mesh_hulls` takes from hulls and from the bits of vertices differs with them.

@@ -92,7 +92,8 @@ def hulls_of(model: Model) -> Tables:
     tables, moved = model.mesh_hulls, None
     normal = normalize(_area_vectors(model.mesh_vert, tables))[0] + model.mesh_polytilt
     if len(tables.cell):
-        moved = vertex_sum(lax.stop_gradient(model.mesh_vert).astype(jnp.float32)) != tables.vertsum
+        corners = rows_by_world(lax.stop_gradient(model.mesh_vert), tables.vertex)
+        moved = vertex_sum(corners.astype(jnp.float32)) != tables.vertsum
     return Tables(tables, model.mesh_vert, normal, moved)
 
 
