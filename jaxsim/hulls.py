@@ -43,5 +43,6 @@ class Hulls(Record):
     )
     row: Array = leaf("nmeshrow 9", "corners, and what follows the row", dtype=np.int32)
     near: Array = leaf("nmeshnear", "first row of each vertex's neighbours", dtype=np.int32)
+    normal: Array = leaf("nmeshpoly 3", "unit normals of polygons, if there are cells; else none")
     vertex: Array = leaf("nhullvertex", "vertices of all hulls", dtype=np.int32)
     vertsum: Array = leaf("", "sum of their bits: whether they were moved since", dtype=np.int32)

@@ -47,9 +47,10 @@ def put_model(
 
 def _converted_model(mj_model: Any, fields: dict[str, Any], sizes: dict[str, Any]) -> Model:
     """The model of some fields, with what jaxsim derives from them, and buffer sizes where they are given by hand."""
+    normals = np.asarray(mj_model.mesh_polynormal, float).reshape(-1, 3)
     derived = {
-        "mesh_hulls": hull_tables(fields),
-        "mesh_polytilt": polygon_tilts(fields, np.asarray(mj_model.mesh_polynormal).reshape(-1, 3)),
+        "mesh_hulls": hull_tables(fields, normals),
+        "mesh_polytilt": polygon_tilts(fields, normals),
         "geom_hfieldcells": cells_under(fields),
         **frame_snaps(fields),
     }

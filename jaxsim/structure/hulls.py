@@ -18,7 +18,7 @@ _WHOLE = 96
 """Corners up to which hulls are searched as a whole."""
 
 
-def hull_tables(fields: dict[str, Any]) -> dict[str, Any]:
+def hull_tables(fields: dict[str, Any], normals: np.ndarray) -> dict[str, Any]:
     """The fields of `Hulls`.
 
     Polygons are clockwise, filled up with their first corner: the model's last, through which the C engine lays the
@@ -27,6 +27,7 @@ def hull_tables(fields: dict[str, Any]) -> dict[str, Any]:
     Args:
       fields: of all meshes: mesh_vert, mesh_vertadr, mesh_vertnum, mesh_graphadr, mesh_graph and those that begin with
         mesh_poly.
+      normals: unit normals of the polygons, (nmeshpoly, 3).
     """
     static = SimpleNamespace(
         **{name: np.asarray(x) for name, x in fields.items() if name.startswith("mesh_")}
@@ -55,6 +56,7 @@ def hull_tables(fields: dict[str, Any]) -> dict[str, Any]:
         "at": at,
         "others": others,
         "before": np.concatenate([*turned, np.zeros(0, int)])[order],
+        "normal": normals[:0] if whole else normals,
         "vertex": vertices,
         "vertsum": vertex_sum(np.asarray(static.mesh_vert, np.float32)[vertices]),
         **direction_tables(fields, _WHOLE),

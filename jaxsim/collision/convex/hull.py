@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -18,8 +19,9 @@ from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.vec import Vec
 from jaxsim.hulls import Hulls
 from jaxsim.math.axis import concat
-from jaxsim.math.gather import rows_by_world
+from jaxsim.math.gather import rows_by_world, widen, width_of
 from jaxsim.math.safe import normalize
+from jaxsim.math.stage import platform
 from jaxsim.math.vector import cross
 from jaxsim.model import Model
 from jaxsim.structure.directions import CELLS, CLIMB, FINER, LEVELS, LISTED, NEXT, WIDTH
@@ -89,12 +91,37 @@ def corners_of(assets: Any) -> Any:
 
 def hulls_of(model: Model) -> Tables:
     """The tables of a model, once a step."""
-    tables, moved = model.mesh_hulls, None
-    normal = normalize(_area_vectors(model.mesh_vert, tables))[0] + model.mesh_polytilt
-    if len(tables.cell):
-        corners = rows_by_world(lax.stop_gradient(model.mesh_vert), tables.vertex)
-        moved = vertex_sum(corners.astype(jnp.float32)) != tables.vertsum
-    return Tables(tables, model.mesh_vert, normal, moved)
+    tables, vert, tilt = model.mesh_hulls, model.mesh_vert, model.mesh_polytilt
+    if not len(tables.cell):
+        return Tables(tables, vert, _normals(vert, tilt, tables), None)
+    corners = rows_by_world(lax.stop_gradient(vert), tables.vertex)
+    moved = vertex_sum(corners.astype(jnp.float32)) != tables.vertsum
+    # of many polygons they are looked up on a CPU; on accelerators a branch costs more than the few kernels
+    normal = (
+        _known_normals(vert, tilt, tables, moved) if platform() == "cpu" else _normals(vert, tilt, tables)
+    )
+    return Tables(tables, vert, normal, moved)
+
+
+def _normals(vert: Array, tilt: Array, hulls: Hulls) -> Array:
+    return normalize(_area_vectors(vert, hulls))[0] + tilt
+
+
+@jax.custom_jvp
+def _known_normals(vert: Array, tilt: Array, hulls: Hulls, moved: Array) -> Array:
+    """`_normals`, of vertices that were not moved those that the model knows; derivatives are the same."""
+    width = width_of((vert, tilt, hulls.normal))
+    known = widen(hulls.normal, width)
+    return lax.cond(jnp.any(moved), lambda: widen(_normals(vert, tilt, hulls), width), lambda: known)
+
+
+@_known_normals.defjvp
+def _known_normals_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Array, Array]:
+    (vert, tilt, hulls, _), (by_vert, by_tilt) = primals, tangents[:2]
+    width = width_of((vert, tilt, hulls.normal))
+    return jax.jvp(
+        lambda vert, tilt: widen(_normals(vert, tilt, hulls), width), (vert, tilt), (by_vert, by_tilt)
+    )
 
 
 def _area_vectors(vert: Array, hulls: Hulls) -> Array:

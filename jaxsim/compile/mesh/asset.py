@@ -350,7 +350,7 @@ def mesh_fields(meshes: list[Mesh]) -> dict[str, Any]:
     fields["mesh_vert"] = join("mesh_vert", [t.vert for t in parts])
     fields["mesh_normal"] = join("mesh_normal", [t.normal for t in parts])
     fields["mesh_texcoord"] = join("mesh_texcoord", [t.texcoord for t in parts])
-    fields["mesh_hulls"] = hull_tables(fields)
     normals = np.concatenate([np.zeros((0, 3)), *(mesh.polygon_normals for mesh in meshes)])
+    fields["mesh_hulls"] = hull_tables(fields, normals)
     fields["mesh_polytilt"] = polygon_tilts(fields, normals)
     return fields
