@@ -21,10 +21,11 @@ def on_files(files: Any, config: Any) -> Any:
     """Adds the pages that nav names and docs/ does not hold."""
     from mkdocs.structure.files import File  # pyright: ignore
 
-    for page, source in (("benchmarks.md", "cpu.md"), ("scenes.md", "scenes.md")):
+    for page, source in (
+        ("benchmarks.md", "cpu.md"),
+        *((x, x) for x in ("cpu.png", "scenes.md", "scenes.png")),
+    ):
         files.append(File.generated(config, page, abs_src_path=str(RESULTS / source)))
-    for picture in ("cpu.png", "scenes.png"):
-        files.append(File.generated(config, picture, abs_src_path=str(RESULTS / picture)))
     files.append(File.generated(config, "api/fields.md", content=fields()))
     files.append(File.generated(config, "api/stages.md", content=stages()))
     return files

@@ -11,7 +11,6 @@ global one. It starts from a cell's list and is all that there is where vertices
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,19 +31,17 @@ _MOST = 32
 """Corners that a cell lists at most."""
 
 
-def direction_tables(fields: dict[str, Any], most: int) -> dict[str, np.ndarray]:
-    """The tables of a model whose hulls have more corners than are searched as a whole; else they are empty.
+def direction_tables(static: Any, corners: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """The tables of all hulls.
 
     Args:
-      fields: of all meshes: mesh_vert, mesh_vertadr, mesh_graphadr and mesh_graph.
-      most: corners of a hull that is searched as a whole.
+      static: of all meshes: mesh_vert, mesh_graphadr and mesh_graph.
+      corners: vertices of each hull, see `hull_corners`; none: searches are to do without, and the tables are empty.
 
     Returns:
       `cell`, `row` and `near` of `Hulls`.
     """
-    static = SimpleNamespace(**fields)
-    corners = [hull_corners(static, mesh) for mesh in range(len(static.mesh_graphadr))]
-    if max(map(len, corners), default=0) <= most:
+    if not corners:
         return {"cell": np.zeros(0, int), "row": np.zeros((0, WIDTH + 1), int), "near": np.zeros(0, int)}
     vert = np.asarray(static.mesh_vert, float)
     edges = _edges(static, corners, len(vert))
@@ -211,10 +208,10 @@ def _cells(
     rows, total = [np.zeros((0, WIDTH + 1), int)], first_row
     for level in range(LEVELS + 1):
         count = grid.sizes
-        divided = np.flatnonzero((count > WIDTH) & (level < LEVELS))
-        own = grid.chosen(np.flatnonzero((count > 0) & ((count <= WIDTH) | (level == LEVELS))))
-        made, taken = _listed(own)
-        table[places[(count > 0) & ((count <= WIDTH) | (level == LEVELS))]] = total + taken
+        long = (count > WIDTH) & (level < LEVELS)
+        divided, listed = np.flatnonzero(long), np.flatnonzero((count > 0) & ~long)
+        made, taken = _listed(grid.chosen(listed))
+        table[places[listed]] = total + taken
         rows.append(made)
         total += len(made)
         if not len(divided):

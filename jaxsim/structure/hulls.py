@@ -59,7 +59,7 @@ def hull_tables(fields: dict[str, Any], normals: np.ndarray) -> dict[str, Any]:
         "normal": normals[:0] if whole else normals,
         "vertex": vertices,
         "vertsum": vertex_sum(np.asarray(static.mesh_vert, np.float32)[vertices]),
-        **direction_tables(fields, _WHOLE),
+        **direction_tables(static, [] if whole else corners),
     }
 
 
