@@ -29,6 +29,7 @@ from jax.extend.core import Primitive
 from jax.extend.core import jaxpr_as_fun as _jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
+from jaxsim.math.blocks import block_size, in_blocks
 from jaxsim.math.gather import widen, width_of
 from jaxsim.math.stage import common_platform, lowering_for, platform
 from jaxsim.pytree import bare
@@ -307,9 +308,21 @@ def _run(
 ) -> list[Any]:
     native = [x if m else x[..., None] for x, m in zip(leaves, mapped, strict=True)]
     kind = platform() if kind is None else kind
-    jaxpr = _trace(function, tuple(_signature(x) for x in native), max(width, 1), kind, *_context())
-    results = _jaxpr_as_fun(jaxpr)(*native)
-    return list(results) if width else [x[..., 0] for x in results]
+    jaxpr, block = _traced(native, function, mapped, width, kind)
+    results = in_blocks(_jaxpr_as_fun(jaxpr), native, mapped, max(width, 1), block)
+    return results if width else [x[..., 0] for x in results]
+
+
+def _traced(
+    native: Sequence[Any], function: Any, mapped: tuple[bool, ...], width: int, kind: str
+) -> tuple[Any, int]:
+    """The native function's jaxpr for a block of worlds, and how many these are."""
+    block = block_size(max(width, 1), kind)
+    signature = tuple(
+        ((*x.shape[:-1], block if m and width else 1), np.dtype(x.dtype))
+        for x, m in zip(native, mapped, strict=True)
+    )
+    return _trace(function, signature, block, kind, *_context()), block
 
 
 def _x64() -> bool:
@@ -340,11 +353,10 @@ def _trace(function: Any, signature: tuple[Any, ...], width: int, kind: str, *co
 
 @_native_p.def_abstract_eval
 def _abstract(*avals: Any, function: Any, mapped: tuple[bool, ...], width: int) -> list[Any]:
-    signature = tuple(
-        ((*a.shape,) if m else (*a.shape, 1), np.dtype(a.dtype)) for a, m in zip(avals, mapped, strict=True)
-    )
-    jaxpr = _trace(function, signature, max(width, 1), platform(), *_context())
-    out = [ShapedArray(a.shape if width else a.shape[:-1], a.dtype) for a in jaxpr.out_avals]
+    native = [a if m else ShapedArray((*a.shape, 1), a.dtype) for a, m in zip(avals, mapped, strict=True)]
+    jaxpr, _ = _traced(native, function, mapped, width, platform())
+    worlds = (width,) if width else ()
+    out = [ShapedArray((*a.shape[:-1], *worlds), a.dtype) for a in jaxpr.out_avals]
     if not (avals and _varying(avals[0])):
         return out
     kind = avals[0]

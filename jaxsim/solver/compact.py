@@ -15,7 +15,7 @@ from jax import Array
 from jaxsim.collision.select import pick_first, rank
 from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world
-from jaxsim.solver.jacobian import ChainJacobian, ContactFrames, ContactJacobian, EdgeJacobian
+from jaxsim.solver.jacobian import ChainFrames, ChainJacobian, ContactFrames, ContactJacobian, EdgeJacobian
 from jaxsim.solver.rows import Cones, Rows, RowValues, join, pieces
 
 __all__ = ["Compacted", "compact", "kept_slots"]
@@ -24,6 +24,8 @@ _SHARE = 4
 """How many times fewer slots are kept."""
 _LEAST = 8
 """Slots that are always kept."""
+_LEAST_OF_MANY = 24
+"""The same of many trees, whose contacts are more."""
 
 
 class _Touching(NamedTuple):
@@ -118,17 +120,21 @@ def compact(rows: Rows) -> Compacted | None:
     return Compacted(rows, scalar, cones) if gains else None
 
 
-def kept_slots(slots: int) -> int:
-    """How many of the slots of a kind of contacts are kept; 0: all, as there is little to gain."""
-    kept = max(_LEAST, -(-slots // _SHARE))
+def kept_slots(slots: int, many: bool) -> int:
+    """How many of the slots of a kind of contacts are kept; 0: all, as there is little to gain.
+
+    Args:
+      slots: how many there are.
+      many: whether they are of many trees.
+    """
+    kept = max(_LEAST_OF_MANY if many else _LEAST, -(-slots // _SHARE))
     return kept if 2 * kept <= slots else 0
 
 
-def _touching(J: ContactFrames | ContactJacobian | ChainJacobian, D: Array) -> _Touching | None:
+def _touching(J: ContactFrames | ChainFrames | ContactJacobian | ChainJacobian, D: Array) -> _Touching | None:
     """Which slots are kept of those with normal rows of some D `(n, W)`; None: all, as there is little to gain."""
-    kept = kept_slots(len(D))
-    # chains pay for what touches in `solver/hessian.py`
-    if not kept or isinstance(J, ChainJacobian):
+    kept = kept_slots(len(D), isinstance(J, ChainFrames | ChainJacobian))
+    if not kept:
         return None
     active = D > 0
     return _Touching(active, *pick_first(active, slots=kept))

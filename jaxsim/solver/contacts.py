@@ -28,14 +28,7 @@ from jaxsim.solver.impedance import (
     reference_gains,
     regularisation,
 )
-from jaxsim.solver.jacobian import (
-    ChainJacobian,
-    ContactFrames,
-    ContactJacobian,
-    EdgeJacobian,
-    Side,
-    along_axes,
-)
+from jaxsim.solver.jacobian import ChainFrames, ContactFrames, EdgeJacobian, Frames
 from jaxsim.solver.rows import Cones, Rows
 from jaxsim.solver.surface import in_use, surface_velocity
 from jaxsim.structure.rows import Chains, ContactRows
@@ -53,12 +46,10 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     if rows.chains is None:
         sign, translation = sides(model, data, rows, contact)
         J = frames(model, data, contact, sign, dim)
-        J = J if kept_slots(rows.count) else J.jacobian()
     else:
         J, translation = _by_chains(model, data, rows, contact, rows.chains)
-    velocity = (
-        J.product(data.qvel) if isinstance(J, ContactJacobian) else _velocity(model, data, rows, contact)
-    )
+    J = J if kept_slots(rows.count, rows.chains is not None) else J.jacobian()
+    velocity = _velocity(model, data, rows, contact) if isinstance(J, Frames) else J.product(data.qvel)
     if model.has("geom_surfacevel"):
         velocity = velocity + surface_velocity(model, data, rows, contact)
     violation = contact.dist - contact.includemargin
@@ -127,9 +118,8 @@ def _sides(model: Model, data: Data, group: ContactGroup, geom: Array) -> tuple[
 
 def _by_chains(
     model: Model, data: Data, rows: ContactRows, contact: Contact, chains: Chains
-) -> tuple[ChainJacobian, Array]:
-    """The Jacobian of contacts by the dofs on the chains of their bodies, and the sum of inverse masses at qpos0."""
-    path = jnp.asarray((tree(model.static).path > 0).reshape(-1, 1))
+) -> tuple[ChainFrames, Array]:
+    """What the Jacobian by the chains of bodies is computed from, and the sum of inverse masses at qpos0."""
     pairs = [
         np.stack([g.body1, g.body2], 1) for g in rows.groups if g.body1 is not None and g.body2 is not None
     ]
@@ -137,19 +127,15 @@ def _by_chains(
         bodies = jnp.asarray(np.concatenate(pairs)[..., None])
     else:
         bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
-    found = []
-    for side, direction in enumerate((-1, 1)):
-        own, other = bodies[:, side], bodies[:, 1 - side]
-        dofs = rows_by_world(jnp.asarray(chains.dofs[..., None]), own)
-        fills, dofs = dofs < 0, jnp.maximum(dofs, 0)
-        both = rows_by_world(path, other[:, None] * model.nv + dofs)
-        sign = jnp.where(fills | both, 0, direction).astype(contact.pos.dtype)
-        moves = rows_by_world(_moves(model, data), dofs)
-        found.append(Side(J=along_axes(contact.pos, contact.frame, moves, sign, dim=rows.dim), dofs=dofs))
-    trees = rows_by_world(jnp.asarray(chains.tree[..., None]), bodies)
-    across = (trees[:, 0] != trees[:, 1]) & jnp.all(trees >= 0, axis=1)
     weight = rows_by_world(model.body_invweight0[:, 0], bodies)
-    J = ChainJacobian(sides=tuple(found), across=across, nv=model.nv, within=chains.within)
+    J = ChainFrames(
+        pos=contact.pos,
+        frame=contact.frame,
+        moves=_moves(model, data),
+        bodies=bodies,
+        chains=chains,
+        dim=rows.dim,
+    )
     return J, weight[:, 0] + weight[:, 1]
 
 

@@ -15,10 +15,9 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.select import pick_first
 from jaxsim.math import safe
 from jaxsim.math.axis import concat, sum_rows, take
-from jaxsim.math.gather import rows_by_world, width_of
+from jaxsim.math.gather import width_of
 from jaxsim.math.some import MANY_WORLDS, in_some_worlds
 from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone, linalg, pyramid
@@ -36,10 +35,6 @@ _MOST = 500
 """Most of their rounds."""
 _STRAGGLERS = 4
 """How many times fewer worlds than there are go on alone."""
-_SHARE = 4
-"""How many times fewer contacts between trees there are than slots, nearly always."""
-_LEAST = 16
-"""Slots that are always kept for them."""
 
 
 class Hessian(NamedTuple):
@@ -132,21 +127,6 @@ def _joints(rows: Rows, H: Hessian) -> list[_Joint]:
     return [_Joint(J, C) for J, C in found if isinstance(J, ChainJacobian)]
 
 
-def _touching(joint: _Joint) -> tuple[_Joint, Array | None]:
-    """Those that join two trees, on fewer slots, and in which worlds these are too few, `(W,)`; None: all are kept."""
-    normal = joint.C[0][0]
-    assert normal is not None
-    active = joint.J.across & (normal > 0)
-    slots = max(_LEAST, -(-len(active) // _SHARE))
-    if slots >= len(active):
-        return joint, None
-    rows, filled, lost = pick_first(active, slots=slots)
-    pick = functools.partial(rows_by_world, rows=rows)
-    few = joint.J.picked(pick)
-    C: Curvature = [[None if c is None else pick(c) for c in row] for row in joint.C]
-    return _Joint(few.replace(across=few.across & filled), C), lost
-
-
 def _between_trees(joints: list[_Joint], v: Array) -> Array:
     """What contacts between two trees add to the product of the Hessian's stored entries with v, `(nv, W)`."""
     total = jnp.zeros_like(v)
@@ -193,8 +173,7 @@ def _conjugate_gradients(
 ) -> Array:
     """Solves a system by conjugate gradients with the factors of its trees, among the contacts that join two of them.
 
-    On a CPU all worlds go on only as long as many are not done. Those that are not are gathered then, and so are those
-    that have more such contacts than nearly all others: they go on among all contacts.
+    On a CPU all worlds go on only as long as many are not done; those that are not are gathered then.
 
     Args:
       layout: the model's rows.
@@ -212,11 +191,8 @@ def _conjugate_gradients(
     rounding = _ROUNDING * float(jnp.finfo(b.dtype).eps)
     enough = jnp.maximum(rounding**2 * jnp.maximum(square, longest), rough**2 * square)
     first = _State(jnp.zeros_like(b), b, z, square, enough, jnp.zeros((width,), jnp.int32))
-    own, over = zip(*map(_touching, joints), strict=True)
-    crowded = [worlds for worlds in over if worlds is not None]
-    lost = functools.reduce(jnp.logical_or, crowded, jnp.zeros((1,), bool))
-    state = _rounds(layout, _System(entries, list(own)), precondition, first, few, lost)
-    if not few and not crowded:
+    state = _rounds(layout, _System(entries, joints), precondition, first, few)
+    if not few:
         return state.x
 
     def rest(system: _System, state: _State) -> _State:
@@ -231,17 +207,13 @@ def _rounds(
     precondition: Callable[[Array], Array],
     state: _State,
     few: int = 0,
-    left_out: Array | None = None,
 ) -> _State:
-    """Goes on until only so few worlds are not done, but for those that are left out, `(W,)`."""
+    """Goes on until only so few worlds are not done."""
     multiply = linalg.product_of(layout.hessian, system.entries)
-
-    def who(state: _State) -> Array:
-        return state.going if left_out is None else state.going & ~left_out
 
     def step(state: _State) -> _State:
         """One step of the worlds that are not done."""
-        going = who(state)
+        going = state.going
         along = multiply(state.p) + _between_trees(system.joints, state.p)
         length = jnp.where(going, safe.divide(state.square, sum_rows(state.p * along)), 0)
         x, rest = state.x + length * state.p, state.rest - length * along
@@ -250,4 +222,4 @@ def _rounds(
         p = jnp.where(going, z + safe.divide(square, state.square) * state.p, state.p)
         return _State(x, rest, p, square, state.enough, state.rounds + going)
 
-    return lax.while_loop(lambda state: jnp.sum(who(state)) > few, step, state)
+    return lax.while_loop(lambda state: jnp.sum(state.going) > few, step, state)

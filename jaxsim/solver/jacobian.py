@@ -23,9 +23,11 @@ from jaxsim.math.matrix import multiply, multiply_transposed
 from jaxsim.math.stage import platform, stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
+from jaxsim.structure.rows import Chains
 from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of, places_of
 
 __all__ = [
+    "ChainFrames",
     "ChainJacobian",
     "ContactFrames",
     "ContactJacobian",
@@ -34,6 +36,7 @@ __all__ = [
     "DofJacobian",
     "EdgeJacobian",
     "Factors",
+    "Frames",
     "Jacobian",
     "Side",
     "along_axes",
@@ -147,8 +150,36 @@ class ContactJacobian(Record):
         return self.J.reshape(-1, *self.J.shape[2:])
 
 
-class ContactFrames(Record):
-    """A `ContactJacobian` that is not computed yet: it may turn out of which contacts it is needed."""
+class Frames(Record):
+    """A Jacobian of contacts that is not computed yet: it may turn out of which of them it is needed."""
+
+    def jacobian(self) -> ContactJacobian | ChainJacobian:
+        """The Jacobian of all of them."""
+        raise NotImplementedError
+
+    def product(self, x: Array) -> Array:
+        """J x, `(n, dim, W)`."""
+        return self.jacobian().product(x)
+
+    def transpose(self, f: Array) -> Array:
+        """J^T f for `f (n, dim, W)`."""
+        return self.jacobian().transpose(f)
+
+    def factors(self, C: Curvature) -> Factors | None:
+        """J and C J, if these are all that is needed."""
+        return self.jacobian().factors(C)
+
+    def gram(self, structure: TreeStructure, C: Curvature) -> Array:
+        """Entries of `J^T C J`."""
+        return self.jacobian().gram(structure, C)
+
+    def matrix(self) -> Array:
+        """J by all dofs, `(n, dim, nv, W)`."""
+        return self.jacobian().matrix()
+
+
+class ContactFrames(Frames):
+    """What a `ContactJacobian` is computed from."""
 
     pos: Array = leaf("n 3", "where the contacts are, m")
     frame: Array = leaf("n 3 3", "axes of their frames")
@@ -160,29 +191,42 @@ class ContactFrames(Record):
         """The Jacobian of all of them."""
         return ContactJacobian(J=along_axes(self.pos, self.frame, self.moves, self.sign, dim=self.dim))
 
-    def product(self, x: Array) -> Array:
-        """J x, `(n, dim, W)`."""
-        return self.jacobian().product(x)
-
-    def transpose(self, f: Array) -> Array:
-        """J^T f for `f (n, dim, W)`."""
-        return self.jacobian().transpose(f)
-
-    def factors(self, C: Curvature) -> Factors:
-        """J and C J."""
-        return self.jacobian().factors(C)
-
-    def gram(self, structure: TreeStructure, C: Curvature) -> Array:
-        """Entries of `J^T C J`."""
-        return self.jacobian().gram(structure, C)
-
-    def matrix(self) -> Array:
-        """J by all dofs, `(n, dim, nv, W)`."""
-        return self.jacobian().J
-
     def picked(self, pick: Callable[[Array], Array]) -> ContactJacobian:
         """Of some of the contacts: `pick` chooses rows of arrays (n, ..., W)."""
         kept = {name: pick(getattr(self, name)) for name in ("pos", "frame", "sign")}
+        return self.replace(**kept).jacobian()
+
+
+class ChainFrames(Frames):
+    """What a `ChainJacobian` is computed from."""
+
+    pos: Array = leaf("n 3", "where the contacts are, m")
+    frame: Array = leaf("n 3 3", "axes of their frames")
+    moves: Array = leaf("nv 9", "of each dof `cdof` and the point that it refers to, m")
+    bodies: Array = leaf("n 2", "body 1 and body 2", dtype=int)
+    chains: Chains = static("", "what moves each body", dtype=Chains)
+    dim: int = static("", "dimension of the contacts")
+
+    def jacobian(self) -> ChainJacobian:
+        """The Jacobian of all of them."""
+        nv = len(self.moves)
+        moved = jnp.asarray(self.chains.moved.reshape(-1, 1))
+        sides = []
+        for side, direction in enumerate((-1, 1)):
+            own, other = self.bodies[:, side], self.bodies[:, 1 - side]
+            dofs = rows_by_world(jnp.asarray(self.chains.dofs[..., None]), own)
+            fills, dofs = dofs < 0, jnp.maximum(dofs, 0)
+            both = rows_by_world(moved, other[:, None] * nv + dofs)
+            sign = jnp.where(fills | both, 0, direction).astype(self.pos.dtype)
+            J = along_axes(self.pos, self.frame, rows_by_world(self.moves, dofs), sign, dim=self.dim)
+            sides.append(Side(J=J, dofs=dofs))
+        trees = rows_by_world(jnp.asarray(self.chains.tree[..., None]), self.bodies)
+        across = (trees[:, 0] != trees[:, 1]) & jnp.all(trees >= 0, axis=1)
+        return ChainJacobian(sides=tuple(sides), across=across, nv=nv, within=self.chains.within)
+
+    def picked(self, pick: Callable[[Array], Array]) -> ChainJacobian:
+        """Of some of the contacts: `pick` chooses rows of arrays (n, ..., W)."""
+        kept = {name: pick(getattr(self, name)) for name in ("pos", "frame", "bodies")}
         return self.replace(**kept).jacobian()
 
 
@@ -313,7 +357,7 @@ def _products(CJ: Array, J: Array, *, same: bool) -> Array:
 class EdgeJacobian(Record):
     """Scalar rows of contacts: the edges of friction pyramids, or the normals of contacts without friction."""
 
-    contacts: ContactJacobian | ChainJacobian | ContactFrames = leaf("", "the contacts'")
+    contacts: ContactJacobian | ChainJacobian | ContactFrames | ChainFrames = leaf("", "the contacts'")
     friction: Array = leaf("n dim-1", "friction coefficients; none: contacts without friction")
 
     @property

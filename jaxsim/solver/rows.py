@@ -18,11 +18,13 @@ from jaxsim.math.axis import concat
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf
 from jaxsim.solver.jacobian import (
+    ChainFrames,
     ChainJacobian,
     ContactFrames,
     ContactJacobian,
     Curvature,
     EdgeJacobian,
+    Frames,
     Jacobian,
     gram_of,
 )
@@ -45,7 +47,7 @@ __all__ = [
 class Cones(Record):
     """Contacts with elliptic cones, of one dimension."""
 
-    J: ContactJacobian | ChainJacobian | ContactFrames = leaf("", "Jacobian")
+    J: ContactJacobian | ChainJacobian | ContactFrames | ChainFrames = leaf("", "Jacobian")
     D: Array = leaf("n dim", "inverse regularisation, 0 out of use")
     aref: Array = leaf("n dim", "reference acceleration")
     friction: Array = leaf("n dim-1", "friction coefficients")
@@ -104,7 +106,7 @@ def with_jacobians(rows: Rows) -> Rows:
     """The rows with the Jacobians of contacts computed, if they are not yet: all that follows needs them."""
 
     def computed(J: Any) -> Any:
-        return J.jacobian() if isinstance(J, ContactFrames) else J
+        return J.jacobian() if isinstance(J, Frames) else J
 
     scalar = [J.replace(contacts=computed(J.contacts)) if isinstance(J, EdgeJacobian) else J for J in rows.J]
     cones = [group.replace(J=computed(group.J)) for group in rows.cones]

@@ -37,11 +37,13 @@ class Chains:
 
     Attributes:
       dofs: the degrees of freedom, `(nbody, k)`, -1: none.
+      moved: which degrees of freedom they are, `(nbody, nv)`.
       tree: which kinematic tree they belong to, `(nbody,)`, -1: the body does not move.
       within: whether two bodies of one tree may touch.
     """
 
     dofs: np.ndarray
+    moved: np.ndarray
     tree: np.ndarray
     within: bool
 
@@ -155,7 +157,7 @@ def _chains(static: Static, slots: SlotLayout) -> Chains | None:
         chains[body, : len(dofs)] = dofs
         trees[body] = static.body_rootid[body]
     first, second = (trees[static.geom_bodyid[g]] for g in (slots.pairs.geom1, slots.pairs.geom2))
-    return Chains(chains, trees, within=bool(np.any((first == second) & (first >= 0))))
+    return Chains(chains, path, trees, within=bool(np.any((first == second) & (first >= 0))))
 
 
 def _hessian_structure(
