@@ -25,6 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import ShapedArray
+from jax.experimental.layout import Layout, with_layout_constraint
 from jax.extend.core import Primitive
 from jax.extend.core import jaxpr_as_fun as _jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
@@ -310,6 +311,9 @@ def _run(
     kind = platform() if kind is None else kind
     jaxpr, block = _traced(native, function, mapped, width, kind)
     results = in_blocks(_jaxpr_as_fun(jaxpr), native, mapped, max(width, 1), block)
+    if kind not in ("cpu", "any"):
+        # a per-world layout of results would be that of all that they are computed from
+        results = [with_layout_constraint(x, Layout(tuple(range(x.ndim)))) for x in results]
     return results if width else [x[..., 0] for x in results]
 
 

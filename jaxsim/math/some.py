@@ -13,7 +13,7 @@ from jaxsim.math.stage import platform
 
 __all__ = ["MANY_WORLDS", "in_some_worlds"]
 
-MANY_WORLDS = 64
+MANY_WORLDS = 32
 """Worlds from which some of them are gathered: of fewer that is not worth the larger program."""
 
 _LANES = 64

@@ -113,7 +113,7 @@ def _cut(ring: Ring, sides: _Sides, number: Array) -> Ring:
     run = jnp.where(run < line.shape[1], run, 0)
 
     # ends of the edges that come in and go out
-    rows = jnp.concatenate([run - 1, run, run + kept - 1, run + kept], axis=1) % some
+    rows = _around(jnp.concatenate([run - 1, run, run + kept - 1, run + kept], axis=1), some)
     corner, level = Vec(*(entries_at(c, rows) for c in point)), entries_at(height, rows)
     fall = level[:, ::2] - level[:, 1::2]
     share = level[:, ::2] / jnp.where(fall == 0, 1.0, fall)
@@ -122,10 +122,10 @@ def _cut(ring: Ring, sides: _Sides, number: Array) -> Ring:
     came = entries_at(line, rows[:, :1])
 
     # the run, with a crossing before and after it, turned to where the list begins
-    turn = jnp.where(inside[:, :1], 2 + (-run) % some, 0)
-    at = (place + turn) % (kept + 2)
+    turn = jnp.where(inside[:, :1], 2 + jnp.where(run > 0, some - run, 0), 0)
+    at = _around(place + turn, kept + 2)
     whole, gone = kept == count[:, None], kept == 0
-    source = jnp.where(whole, place + 1, run + at - 1) % some
+    source = _around(jnp.where(whole, place + 1, run + at - 1), some)
     is_in, is_out = ~whole & (at == 0), ~whole & (at == kept + 1)
     new = Vec(
         *(
@@ -141,6 +141,11 @@ def _cut(ring: Ring, sides: _Sides, number: Array) -> Ring:
         jnp.where(cuts, line_after, line).astype(line.dtype),
         jnp.where(cuts[:, 0], left, count),
     )
+
+
+def _around(place: Array, count: Array) -> Array:
+    """Places up to once around a ring beyond its corners, or before them; divisions of integers take longer."""
+    return jnp.where(place < 0, place + count, jnp.where(place >= count, place - count, place))
 
 
 @stage
@@ -206,13 +211,13 @@ def _step(ring: Ring, walk: _Walk) -> _Walk:
     """Tries one step; one that fails gives the next corner its turn, or ends what begins at a."""
     count = jnp.maximum(ring.size, 1)
     moves = np.arange(3, -1, -1)[:, None] == walk.phase[:, None]
-    trial = (walk.places + moves) % count[:, None]
+    trial = _around(walk.places + moves, count[:, None])
     area = _area(ring, trial)
     running = walk.phase != _DONE
     better = running & (area > walk.area)
     a, b, c, d = (walk.places[:, k] for k in range(4))
     # places that a runs into move on
-    on = [(x + 1) % count for x in (b, c, d)]
+    on = [_around(x + 1, count) for x in (b, c, d)]
     meets_b = b == a
     b = jnp.where(meets_b, on[0], b)
     meets_c = meets_b & (c == b)
