@@ -106,6 +106,24 @@ def test_jacobian_of_chains_is_that_of_all_dofs():
     )
 
 
+@pytest.mark.parametrize("name", ["pyramids", "elliptic cones"])
+def test_worlds_iterate_on_the_contacts_that_touch(monkeypatch, name):
+    """And those that have too many on all: as each world alone."""
+    monkeypatch.setattr("jaxsim.solver.compact._LEAST_OF_MANY", 20)
+    m, model = compiled(name)
+    given_states = [given(model, d) for d in states(m, (0, 1, 3))]
+    touching = [int(jnp.sum(forward(model, d).contact.dist < 0)) for d in given_states]
+    assert min(touching) <= 20 < max(touching)
+    many = jax.tree.map(lambda *x: jnp.stack(x * 12), *given_states)
+    found = jax.jit(jax.vmap(jaxsim.forward, (None, 0)))(model, many)
+    for k, d in enumerate(given_states):
+        alone = forward(model, d)
+        for field in ("qacc", "qfrc_constraint", "efc_force"):
+            expected = np.asarray(getattr(alone, field))
+            atol = 1e-8 * (1 + np.abs(expected).max())
+            np.testing.assert_allclose(getattr(found, field)[k], expected, rtol=0, atol=atol, err_msg=field)
+
+
 @pytest.mark.parametrize("name", ["pyramids", "elliptic cones", "joined by an equality"])
 def test_hessian_of_trees_solves_the_whole_system(name):
     m, model = compiled(name)

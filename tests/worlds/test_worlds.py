@@ -13,6 +13,7 @@ from jax.sharding import Mesh, PartitionSpec
 from jax.test_util import check_grads
 
 from jaxsim import worlds
+from jaxsim.math.blocks import block_size
 
 N = 3
 
@@ -287,6 +288,34 @@ def test_shard_map(lifted: Any) -> None:
     )
     expected = jax.grad(lambda p: jnp.sum(jax.vmap(loss_of(reference), (None, 0))(p, x)))(params)
     assert_same(ours(params, x), expected)
+
+
+@pytest.mark.parametrize("width", [320, 333, 500])
+def test_many_worlds_are_computed_in_blocks(lifted: Any, width: int) -> None:
+    """As all at once: values, and derivatives with respect to what worlds share and to what each has."""
+    assert block_size(width, "cpu") < width
+    rng = np.random.default_rng(width)
+    params = {"a": jnp.asarray(0.3 * rng.standard_normal((N, N))), "scale": jnp.asarray(1.5)}
+    x = jnp.asarray(rng.standard_normal((width, N)))
+
+    def loss(function: Any, params: Any, x: Any) -> Any:
+        found = jax.vmap(function, (None, 0))(params, x)
+        return jnp.sum(found["y"] ** 2 * jnp.arange(1.0, width + 1)[:, None]) + jnp.sum(found["z"])
+
+    found, expected = (jax.vmap(f, (None, 0))(params, x) for f in (lifted, reference))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-12), found, expected)
+    found, expected = (
+        jax.jit(jax.value_and_grad(functools.partial(loss, f), (0, 1)))(params, x)
+        for f in (lifted, reference)
+    )
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9), found, expected)
+
+
+def test_accelerators_compute_all_worlds_at_once() -> None:
+    assert block_size(4096, "cuda") == 4096
+    assert block_size(4096, "cpu") < 256
+    assert block_size(0, "cpu") == 0
+    assert all(block_size(n, "cpu") <= n for n in range(1, 700))
 
 
 def test_integer_leaves_keep_their_dtype(lifted: Any) -> None:
