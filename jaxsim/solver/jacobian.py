@@ -151,7 +151,12 @@ class ContactJacobian(Record):
 
 
 class Frames(Record):
-    """A Jacobian of contacts that is not computed yet: it may turn out of which of them it is needed."""
+    """What a Jacobian of contacts is computed from, as long as it may turn out of which of them it is needed."""
+
+    pos: Array = leaf("n 3", "where the contacts are, m")
+    frame: Array = leaf("n 3 3", "axes of their frames")
+    moves: Array = leaf("nv 9", "of each dof `cdof` and the point that it refers to, m")
+    dim: int = static("", "dimension of the contacts")
 
     def jacobian(self) -> ContactJacobian | ChainJacobian:
         """The Jacobian of all of them."""
@@ -181,11 +186,7 @@ class Frames(Record):
 class ContactFrames(Frames):
     """What a `ContactJacobian` is computed from."""
 
-    pos: Array = leaf("n 3", "where the contacts are, m")
-    frame: Array = leaf("n 3 3", "axes of their frames")
-    moves: Array = leaf("nv 9", "of each dof `cdof` and the point that it refers to, m")
     sign: Array = leaf("n nv", "1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0")
-    dim: int = static("", "dimension of the contacts")
 
     def jacobian(self) -> ContactJacobian:
         """The Jacobian of all of them."""
@@ -200,12 +201,8 @@ class ContactFrames(Frames):
 class ChainFrames(Frames):
     """What a `ChainJacobian` is computed from."""
 
-    pos: Array = leaf("n 3", "where the contacts are, m")
-    frame: Array = leaf("n 3 3", "axes of their frames")
-    moves: Array = leaf("nv 9", "of each dof `cdof` and the point that it refers to, m")
     bodies: Array = leaf("n 2", "body 1 and body 2", dtype=int)
     chains: Chains = static("", "what moves each body", dtype=Chains)
-    dim: int = static("", "dimension of the contacts")
 
     def jacobian(self) -> ChainJacobian:
         """The Jacobian of all of them."""
