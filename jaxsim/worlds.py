@@ -305,26 +305,40 @@ def _varying(aval: Any) -> frozenset[str]:
 
 
 def _run(
-    *leaves: Any, function: Any, mapped: tuple[bool, ...], width: int, kind: str | None = None
+    *leaves: Any,
+    function: Any,
+    mapped: tuple[bool, ...],
+    width: int,
+    kind: str | None = None,
+    divided: bool = False,
 ) -> list[Any]:
+    """Runs the native function; `divided`: in a program that XLA divides among devices, of which each has some worlds.
+
+    There worlds stay together: each block would be sent around.
+    """
     native = [x if m else x[..., None] for x, m in zip(leaves, mapped, strict=True)]
     kind = platform() if kind is None else kind
-    jaxpr, block = _traced(native, function, mapped, width, kind)
+    jaxpr, block = _traced(native, function, mapped, width, kind, divided)
     results = in_blocks(_jaxpr_as_fun(jaxpr), native, mapped, max(width, 1), block)
-    if kind not in ("cpu", "any"):
+    if kind not in ("cpu", "any") and not divided:
         # a per-world layout of results would be that of all that they are computed from
         results = [with_layout_constraint(x, Layout(tuple(range(x.ndim)))) for x in results]
     return results if width else [x[..., 0] for x in results]
 
 
 def _traced(
-    native: Sequence[Any], function: Any, mapped: tuple[bool, ...], width: int, kind: str
+    native: Sequence[Any],
+    function: Any,
+    mapped: tuple[bool, ...],
+    width: int,
+    kind: str,
+    divided: bool = False,
 ) -> tuple[Any, int]:
     """The native function's jaxpr for a block of worlds, and how many these are."""
-    block = block_size(max(width, 1), kind)
+    width = max(width, 1)
+    block = width if divided else block_size(width, kind)
     signature = tuple(
-        ((*x.shape[:-1], block if m and width else 1), np.dtype(x.dtype))
-        for x, m in zip(native, mapped, strict=True)
+        ((*x.shape[:-1], block if m else 1), np.dtype(x.dtype)) for x, m in zip(native, mapped, strict=True)
     )
     return _trace(function, signature, block, kind, *_context()), block
 
@@ -386,7 +400,9 @@ def _eager(*leaves: Any, function: Any, mapped: tuple[bool, ...], width: int) ->
 def _lower(ctx: Any, *args: Any, **params: Any) -> Any:
     """Inlines the native function; inside, nothing needs to know over which mesh axes it varies."""
     avals = [ShapedArray(a.shape, a.dtype) for a in ctx.avals_in]
-    run = functools.partial(_run, kind=common_platform(ctx.module_context.platforms))
+    module = ctx.module_context
+    divided = getattr(module.axis_context, "num_devices", 1) > 1
+    run = functools.partial(_run, kind=common_platform(module.platforms), divided=divided)
     return mlir.lower_fun(run, multiple_results=True)(ctx.replace(avals_in=avals), *args, **params)
 
 
