@@ -15,7 +15,7 @@ from jax import Array
 from jaxsim.collision.select import pick_first, rank
 from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world
-from jaxsim.solver.jacobian import ChainFrames, ChainJacobian, ContactFrames, ContactJacobian, EdgeJacobian
+from jaxsim.solver.jacobian import ChainFrames, ChainJacobian, ContactJacobian, EdgeJacobian, Frames
 from jaxsim.solver.rows import Cones, Rows, RowValues, join, pieces
 
 __all__ = ["Compacted", "compact", "kept_slots"]
@@ -131,7 +131,7 @@ def kept_slots(slots: int, many: bool) -> int:
     return kept if 2 * kept <= slots else 0
 
 
-def _touching(J: ContactFrames | ChainFrames | ContactJacobian | ChainJacobian, D: Array) -> _Touching | None:
+def _touching(J: Frames | ContactJacobian | ChainJacobian, D: Array) -> _Touching | None:
     """Which slots are kept of those with normal rows of some D `(n, W)`; None: all, as there is little to gain."""
     kept = kept_slots(len(D), isinstance(J, ChainFrames | ChainJacobian))
     if not kept:

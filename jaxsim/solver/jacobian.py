@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -158,9 +159,17 @@ class Frames(Record):
     moves: Array = leaf("nv 9", "of each dof `cdof` and the point that it refers to, m")
     dim: int = static("", "dimension of the contacts")
 
+    _own: ClassVar[str]
+    """What else belongs to each contact."""
+
     def jacobian(self) -> ContactJacobian | ChainJacobian:
         """The Jacobian of all of them."""
         raise NotImplementedError
+
+    def picked(self, pick: Callable[[Array], Array]) -> ContactJacobian | ChainJacobian:
+        """That of some of the contacts: `pick` chooses rows of arrays (n, ..., W)."""
+        kept = {name: pick(getattr(self, name)) for name in ("pos", "frame", self._own)}
+        return self.replace(**kept).jacobian()
 
     def product(self, x: Array) -> Array:
         """J x, `(n, dim, W)`."""
@@ -186,21 +195,18 @@ class Frames(Record):
 class ContactFrames(Frames):
     """What a `ContactJacobian` is computed from."""
 
+    _own = "sign"
     sign: Array = leaf("n nv", "1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0")
 
     def jacobian(self) -> ContactJacobian:
         """The Jacobian of all of them."""
         return ContactJacobian(J=along_axes(self.pos, self.frame, self.moves, self.sign, dim=self.dim))
 
-    def picked(self, pick: Callable[[Array], Array]) -> ContactJacobian:
-        """Of some of the contacts: `pick` chooses rows of arrays (n, ..., W)."""
-        kept = {name: pick(getattr(self, name)) for name in ("pos", "frame", "sign")}
-        return self.replace(**kept).jacobian()
-
 
 class ChainFrames(Frames):
     """What a `ChainJacobian` is computed from."""
 
+    _own = "bodies"
     bodies: Array = leaf("n 2", "body 1 and body 2", dtype=int)
     chains: Chains = static("", "what moves each body", dtype=Chains)
 
@@ -220,11 +226,6 @@ class ChainFrames(Frames):
         trees = rows_by_world(jnp.asarray(self.chains.tree[..., None]), self.bodies)
         across = (trees[:, 0] != trees[:, 1]) & jnp.all(trees >= 0, axis=1)
         return ChainJacobian(sides=tuple(sides), across=across, nv=nv, within=self.chains.within)
-
-    def picked(self, pick: Callable[[Array], Array]) -> ChainJacobian:
-        """Of some of the contacts: `pick` chooses rows of arrays (n, ..., W)."""
-        kept = {name: pick(getattr(self, name)) for name in ("pos", "frame", "bodies")}
-        return self.replace(**kept).jacobian()
 
 
 class Side(Record):
@@ -354,7 +355,7 @@ def _products(CJ: Array, J: Array, *, same: bool) -> Array:
 class EdgeJacobian(Record):
     """Scalar rows of contacts: the edges of friction pyramids, or the normals of contacts without friction."""
 
-    contacts: ContactJacobian | ChainJacobian | ContactFrames | ChainFrames = leaf("", "the contacts'")
+    contacts: ContactJacobian | ChainJacobian | Frames = leaf("", "the contacts'")
     friction: Array = leaf("n dim-1", "friction coefficients; none: contacts without friction")
 
     @property

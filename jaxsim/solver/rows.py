@@ -18,9 +18,7 @@ from jaxsim.math.axis import concat
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf
 from jaxsim.solver.jacobian import (
-    ChainFrames,
     ChainJacobian,
-    ContactFrames,
     ContactJacobian,
     Curvature,
     EdgeJacobian,
@@ -47,7 +45,7 @@ __all__ = [
 class Cones(Record):
     """Contacts with elliptic cones, of one dimension."""
 
-    J: ContactJacobian | ChainJacobian | ContactFrames | ChainFrames = leaf("", "Jacobian")
+    J: ContactJacobian | ChainJacobian | Frames = leaf("", "Jacobian")
     D: Array = leaf("n dim", "inverse regularisation, 0 out of use")
     aref: Array = leaf("n dim", "reference acceleration")
     friction: Array = leaf("n dim-1", "friction coefficients")
