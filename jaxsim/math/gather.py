@@ -20,6 +20,7 @@ __all__ = [
     "add_by_world",
     "by_world",
     "entries",
+    "first_marked",
     "gathered",
     "joined",
     "rows_by_world",
@@ -64,6 +65,17 @@ def add_by_world(x: Array, rows: Array, n: int) -> Array:
     if rows.shape[-1] == 1:
         return into.at[rows[..., 0]].add(x, mode="promise_in_bounds")
     return into.at[rows, np.arange(x.shape[-1])].add(x, mode="promise_in_bounds")
+
+
+def first_marked(marked: Array, size: int, fill: Array | int) -> Array:
+    """Places of the first marks that are set, (size,), in their order, then `fill`; of marks (n,).
+
+    As `jnp.nonzero`, with one running sum where that takes two and counts.
+    """
+    rank = jnp.cumsum(marked, dtype=jnp.int32) - 1
+    places = jnp.full(size, fill, jnp.int32)
+    number = jnp.arange(len(marked), dtype=jnp.int32)
+    return places.at[jnp.where(marked, rank, size)].set(number, mode="drop")
 
 
 def gathered(tree: Any, rows: Array) -> Any:

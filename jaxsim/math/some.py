@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.math.gather import first_marked
 from jaxsim.math.stage import platform
 
 __all__ = ["MANY_WORLDS", "in_some_worlds"]
@@ -39,7 +40,7 @@ def in_some_worlds(function: Callable[[Any, _T], _T], asked: Array, tables: Any,
 
     def some(state: tuple[Array, _T]) -> tuple[Array, _T]:
         asked, found = state
-        worlds = jnp.nonzero(asked, size=count, fill_value=jnp.argmax(asked))[0]
+        worlds = first_marked(asked, count, jnp.argmax(asked))
         own = jax.tree.map(lambda x: x[..., worlds] if x.shape[-1] == width else x, (tables, found))
         put = jax.tree.map(lambda x, y: x.at[..., worlds].set(y), found, function(*own))
         return asked.at[worlds].set(False), put

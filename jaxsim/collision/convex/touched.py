@@ -15,6 +15,7 @@ from jax import Array, lax
 
 from jaxsim.collision.convex.hull import Tables
 from jaxsim.collision.points import Shape
+from jaxsim.math.gather import first_marked
 from jaxsim.math.stage import platform
 
 __all__ = ["gathers", "of_geoms", "where_asked"]
@@ -99,7 +100,7 @@ def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: b
         return function(asked, *tables)
 
     marked = asked.reshape(-1)
-    places = jnp.nonzero(marked, size=-(-marked.size // lanes) * lanes, fill_value=marked.size)[0]
+    places = first_marked(marked, -(-marked.size // lanes) * lanes, marked.size)
     count = jnp.sum(marked, dtype=jnp.int32)
 
     def some(start: Array) -> tuple[Array, Array, _T]:
