@@ -33,6 +33,9 @@ __all__ = ["collision"]
 _FAR = 1e10
 """Distance of a slot that holds no point, m."""
 
+_PARTS = (1, 3, 3, 3)
+"""How many numbers of a point are its distance, position and normal, and the wish for a tangent, if there is one."""
+
 
 class _Found(NamedTuple):
     """Candidate points of a kind, those of a pair next to each other.
@@ -231,8 +234,7 @@ def _points(
       portions: one kind of pairs, or all of the general collider's.
       touching: pairs whose points are computed; None: all.
     """
-    n = len(reach)
-    shapes = both.shape(0, n, assets), both.shape(n, 2 * n, assets)
+    shapes = both.shapes(assets)
     options = Search(jnp.ones_like(reach, bool) if picked is None else picked, *search)
     if touching is not None:
         few, rows = collide_nearest(portions, *shapes, reach, options, slots=touching)
@@ -311,13 +313,15 @@ def _adhering(contact: dict[str, Array]) -> dict[str, Array]:
 def _placed(numbers: Array, excess: Array, margin: Array, geoms: list[Array]) -> dict[str, Array]:
     """Fields of contacts that follow from points; a point beyond detection keeps its distance."""
     used = excess <= 0
+    dist, pos, normal, *tangent = split(numbers, _PARTS[: numbers.shape[1] // 3 + 1], axis=1)
+    dist = dist[:, 0]
     geom = jnp.where(used[:, None], jnp.stack(geoms, axis=1), -1)
     # what is not detected makes no force, even if margin and gap are negative
-    away = jnp.where(jnp.isinf(excess), _FAR, jnp.maximum(numbers[:, 0], margin + 1.0))
+    away = jnp.where(jnp.isinf(excess), _FAR, jnp.maximum(dist, margin + 1.0))
     return {
-        "dist": jnp.where(used, numbers[:, 0], away),
-        "pos": numbers[:, 1:4],
-        "frame": make_frame(numbers[:, 4:7], numbers[:, 7:] if numbers.shape[1] > 7 else None),
+        "dist": jnp.where(used, dist, away),
+        "pos": pos,
+        "frame": make_frame(normal, *tangent),
         "geom": geom,
         "efc_address": jnp.full_like(geom[:, 0], -1),
     }

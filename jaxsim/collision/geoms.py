@@ -10,7 +10,7 @@ from jax import Array
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Pose
 from jaxsim.data import Data
-from jaxsim.math.axis import concat
+from jaxsim.math.axis import concat, split
 from jaxsim.math.gather import Index, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
@@ -37,10 +37,12 @@ class Geoms(NamedTuple):
         """Some of them, by a constant index or by world."""
         return Geoms(*(rows_of(x, rows) for x in self))
 
-    def shape(self, start: int, stop: int, assets: Any) -> Shape:
-        """Consecutive ones."""
-        pose, sizes, asset, kind = (x[start:stop] for x in self)
-        return Shape(Pose(pose), sizes, asset, kind, assets)
+    def shapes(self, assets: Any) -> tuple[Shape, Shape]:
+        """Geoms 1 of pairs, and geoms 2, which follow them."""
+        half = len(self.kind) // 2
+        pose, sizes, asset, kind = (split(x, [half, half]) for x in self)
+        first, second = (Shape(Pose(pose[k]), sizes[k], asset[k], kind[k], assets) for k in range(2))
+        return first, second
 
 
 def tabulate(model: Model, data: Data, reach: Array) -> Geoms:

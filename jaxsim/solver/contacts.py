@@ -13,7 +13,7 @@ from jax import Array
 
 from jaxsim.data import Contact, Data
 from jaxsim.enums import ConeType
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import components, concat, split, take
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.gather import entries, joined, rows_by_world, rows_of
 from jaxsim.math.stage import stage
@@ -167,13 +167,14 @@ def _difference(first: Array, second: Array, pos: Array, frame: Array, *, dim: i
     """
     turn, slide = zip(*(_twist(moving, pos) for moving in (first, second)), strict=True)
     along, about = matvec(frame, slide[1] - slide[0]), matvec(frame, turn[1] - turn[0])
-    return jnp.concatenate([along, about], axis=1)[:, :dim]
+    numbers = [*components(along, axis=1), *components(about, axis=1)]
+    return jnp.stack(numbers[:dim], axis=1)
 
 
 def _twist(moving: Array, pos: Array) -> tuple[Array, Array]:
     """Angular and linear velocity of bodies at points."""
-    turn = moving[:, :3]
-    return turn, moving[:, 3:6] + cross(turn, pos - moving[:, 6:])
+    turn, slide, centre = split(moving, [3, 3, 3], axis=1)
+    return turn, slide + cross(turn, pos - centre)
 
 
 def _impratio(model: Model) -> Array:

@@ -337,9 +337,10 @@ def along_axes(pos: Array, frame: Array, moves: Array, sign: Array, *, dim: int)
       sign: 1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0, `(n, k, W)`.
       dim: dimension of the contacts.
     """
-    turn, slide, centre = (Vec(*components(moves[..., i : i + 3, :])) for i in (0, 3, 6))
+    numbers = components(moves)
+    turn, slide, centre = (Vec(*numbers[i : i + 3]) for i in (0, 3, 6))
     linear = slide + turn.cross(Vec(*components(pos[:, None])) - centre)
-    axes = [Vec(*components(frame[:, k, :, None], axis=1)) for k in range(3)]
+    axes = [Vec(*components(axis[:, :, None], axis=1)) for axis in components(frame, axis=1)]
     rows = [linear.dot(axis) for axis in axes[:dim]] + [turn.dot(axis) for axis in axes[: max(0, dim - 3)]]
     return jnp.stack([row * sign for row in rows], axis=1)
 

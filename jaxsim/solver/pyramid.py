@@ -7,8 +7,12 @@ forces go the other way. A contact without friction has one edge, its normal.
 
 from __future__ import annotations
 
+import functools
+
 import jax.numpy as jnp
 from jax import Array
+
+from jaxsim.math.axis import components, split
 
 __all__ = ["Curvature", "curvature", "edges", "forces"]
 
@@ -20,7 +24,8 @@ def edges(friction: Array, along: Array) -> Array:
     """Values of edges, `(k, W)`, from values along the frames' axes, `(n, dim, W)`; friction `(n, dim - 1, W)`."""
     if not friction.shape[1]:
         return along[:, 0]
-    normal, tangent = along[:, :1], friction * along[:, 1:]
+    normal, tangent = split(along, [1, friction.shape[1]], axis=1)
+    tangent = friction * tangent
     both = jnp.stack([normal + tangent, normal - tangent], axis=2)
     return both.reshape(-1, both.shape[-1])
 
@@ -30,11 +35,9 @@ def forces(friction: Array, f: Array) -> Array:
     n, k = friction.shape[:2]
     if not k:
         return f[:, None]
-    f = f.reshape(n, k, 2, f.shape[-1])
-    normal = f[:, 0, 0] + f[:, 0, 1]
-    for i in range(1, k):
-        normal = normal + f[:, i, 0] + f[:, i, 1]
-    return jnp.concatenate([normal[:, None], friction * (f[:, :, 0] - f[:, :, 1])], axis=1)
+    plus, minus = components(f.reshape(n, k, 2, f.shape[-1]))
+    normal = functools.reduce(jnp.add, split(plus + minus, [1] * k, axis=1))
+    return jnp.concatenate([normal, friction * (plus - minus)], axis=1)
 
 
 def curvature(friction: Array, c: Array) -> Curvature:
@@ -42,16 +45,11 @@ def curvature(friction: Array, c: Array) -> Curvature:
     n, k = friction.shape[:2]
     if not k:
         return [[c]]
-    c = c.reshape(n, k, 2, c.shape[-1])
-    plus, minus = c[:, :, 0], c[:, :, 1]
-    both = plus + minus
+    plus, minus = components(c.reshape(n, k, 2, c.shape[-1]))
+    sums, differences = components(plus + minus, axis=1), components(plus - minus, axis=1)
     C: Curvature = [[None] * (k + 1) for _ in range(k + 1)]
-    total = both[:, 0]
-    for i in range(1, k):
-        total = total + both[:, i]
-    C[0][0] = total
-    for i in range(k):
-        mu = friction[:, i]
-        C[0][i + 1] = C[i + 1][0] = mu * (plus[:, i] - minus[:, i])
-        C[i + 1][i + 1] = mu * mu * both[:, i]
+    C[0][0] = functools.reduce(jnp.add, sums)
+    for i, mu in enumerate(components(friction, axis=1)):
+        C[0][i + 1] = C[i + 1][0] = mu * differences[i]
+        C[i + 1][i + 1] = mu * mu * sums[i]
     return C

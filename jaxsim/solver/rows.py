@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.math.axis import concat
+from jaxsim.math.axis import concat, split
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf
 from jaxsim.solver.jacobian import (
@@ -128,12 +128,7 @@ def residuals(rows: Rows, x: Array) -> RowValues:
 
 def pieces(rows: Rows, values: Array) -> list[tuple[Jacobian, Array]]:
     """Each Jacobian of scalar rows with its part of values `(k, W)`."""
-    found, start = [], 0
-    for J in rows.J:
-        stop = start + J.size
-        found.append((J, values[start:stop]))
-        start = stop
-    return found
+    return list(zip(rows.J, split(values, [J.size for J in rows.J]), strict=True)) if rows.J else []
 
 
 def transpose(rows: Rows, f: RowValues, like: Array) -> Array:
