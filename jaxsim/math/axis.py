@@ -31,7 +31,7 @@ __all__ = [
 _FUSED = 8
 """Most operands of a concatenation into which XLA for CPU fuses what computes them."""
 
-_CONTRACTED = 128
+_CONTRACTED = 32
 """Most terms of a contraction that programs for CPUs compute in one kernel."""
 
 _WRITTEN_OUT = 256
@@ -142,19 +142,19 @@ def mask_product(mask: np.ndarray, x: Array) -> Array:
 def contract(a: Array, b: Array) -> Array:
     """Sum over the first axes of `a (n, ..., W)` and `b (n, ..., W)`, as one elementwise kernel.
 
-    Of more than `_CONTRACTED` terms partial sums come first, so that compile time does not grow with their number.
+    Of many terms partial sums come first on a CPU: a kernel that reads from a hundred places at once misses its caches.
     """
     n = a.shape[0]
     if platform() != "cpu" and n > _WRITTEN_OUT:
         return jnp.sum(a * b, axis=0)
-    size = 1 if platform() != "cpu" or n <= _CONTRACTED else -(-n // _FUSED**2)
+    size = 1 if platform() != "cpu" or n <= _CONTRACTED else -(-2 * n // _CONTRACTED)
     whole = n // size * size
     total = a[:size] * b[:size]
     for i in range(size, whole, size):
         total = total + a[i : i + size] * b[i : i + size]
     if size == 1:
         return total[0]
-    return sum_rows(jnp.concatenate([total, a[whole:] * b[whole:]]))
+    return _summed(total if whole == n else jnp.concatenate([total, a[whole:] * b[whole:]]))
 
 
 def sum_rows(x: Array) -> Array:
@@ -185,6 +185,7 @@ def _added(x: Array) -> Array:
 
 
 _rest = stage(_added)
+_summed = stage(sum_rows)
 
 
 def stack(parts: Sequence[Array]) -> Array:
