@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.math.axis import components, split
+from jaxsim.math.stage import stage
 
 __all__ = ["Curvature", "curvature", "edges", "forces"]
 
@@ -30,6 +31,7 @@ def edges(friction: Array, along: Array) -> Array:
     return both.reshape(-1, both.shape[-1])
 
 
+@stage
 def forces(friction: Array, f: Array) -> Array:
     """Forces along the frames' axes, `(n, dim, W)`, of forces of edges, `(k, W)`; the transpose of `edges`."""
     n, k = friction.shape[:2]
