@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -61,7 +62,7 @@ def count_in_reach(model: Model, data: Data, kind: Kind) -> Array:
 
 
 @stage
-def boxes_in_reach(pose: Array, boxes: Array, reach: Array) -> Array:
+def boxes_in_reach(poses: Sequence[Array], boxes: Sequence[Array], reach: Array) -> Array:
     """Which pairs of boxes that turn with their geoms no face's normal shows to be apart, (npair, W).
 
     Half of the pairs whose boxes along the world's axes meet are apart along a limb that they lie across. Normals of
@@ -69,16 +70,15 @@ def boxes_in_reach(pose: Array, boxes: Array, reach: Array) -> Array:
     "OBBTree" (1996).
 
     Args:
-      pose: centres and axes of first geoms, then of second ones (2 npair, 12, W), see `Pose`.
-      boxes: centres and half sizes in the geoms' frames, m (2 npair, 6, 1 or W).
+      poses: centres and axes of geoms 1, and of geoms 2 (npair, 12, W), see `Pose`.
+      boxes: their boxes' centres and half sizes in the geoms' frames, m (npair, 6, 1 or W).
       reach: distance at which contacts are detected, m (npair, 1 or W).
     """
-    n = len(reach)
     (axes1, centre1, half1), (axes2, centre2, half2) = (
-        _box(Pose(pose[rows]), boxes[rows]) for rows in (slice(n), slice(n, None))
+        _box(Pose(pose), box) for pose, box in zip(poses, boxes, strict=True)
     )
     offset, turned = centre2 - centre1, Frame(*map(axes1.to_local, axes2))
-    slack = jnp.finfo(pose.dtype).eps  # edges that are parallel but for rounding
+    slack = jnp.finfo(reach.dtype).eps  # edges that are parallel but for rounding
     spread = Frame(*(Vec(*(jnp.abs(c) + slack for c in axis)) for axis in turned))
     first = zip(axes1.to_local(offset), half1, spread.to_world(half2), strict=True)
     second = zip(axes2.to_local(offset), half2, spread.to_local(half1), strict=True)

@@ -70,13 +70,13 @@ def distances(model: Model, data: Data, geom1: np.ndarray, geom2: np.ndarray, li
     for group in groups:
         own = np.concatenate([r for _, r in group])
         most = take(limit, own)
-        both = geoms.at(np.concatenate([first[own], second[own]]))
         search = Search(jnp.ones_like(most, bool), model.opt.ccd_iterations, model.opt.ccd_tolerance)
         portions = [Portion(((kind[0],), (kind[1],)), len(r), 1) for kind, r in group]
         parts += _of_group(
             table.get(group[0][0]),
             portions,
-            *both.shapes(hulls),
+            geoms.at(first[own]).shape(hulls),
+            geoms.at(second[own]).shape(hulls),
             most,
             search,
         )

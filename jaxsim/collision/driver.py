@@ -96,17 +96,17 @@ def _collide(
         geom1, geom2, explicit = (
             joined([getattr(c, n) for c in candidates]) for n in ("geom1", "geom2", "explicit")
         )
-        rows = joined([geom1, geom2])
-        both, named, picked = geoms.at(rows), named_reach(model, explicit), None
-        reach = _detection(both, named)
+        sides, named, picked = [geoms.at(rows) for rows in (geom1, geom2)], named_reach(model, explicit), None
+        reach = _detection(*(own.size for own in sides), named)
         if any(c.picked is not None for c in candidates):
             picked = concat([_some(c) for c in candidates])
         if own[0].collider.general:
-            met = boxes_in_reach(both.pose, rows_of(model.geom_aabb, rows), reach)
+            boxes = [rows_of(model.geom_aabb, rows) for rows in (geom1, geom2)]
+            met = boxes_in_reach([own.pose for own in sides], boxes, reach)
             picked = met if picked is None else picked & met
         portions = [_portions(model, kind, c) for kind, c in zip(own, candidates, strict=True)]
         points = _points(
-            both,
+            sides,
             reach,
             picked,
             next((assets[k.collider.assets] for k in own if k.collider.assets), None),
@@ -201,16 +201,18 @@ def _some(candidates: _Candidates) -> Array:
 
 
 @stage
-def _detection(both: Geoms, named: tuple[Array, Array] | None) -> Array:
-    """Distance at which contacts of pairs are detected, m (npair, 1 or W); `named`: see `named_reach`."""
-    n = len(both.size) // 2
-    reach = both.size[:n, 3] + both.size[n:, 3]
+def _detection(size1: Array, size2: Array, named: tuple[Array, Array] | None) -> Array:
+    """Distance at which contacts of pairs are detected, m (npair, 1 or W), from the `size` of `Geoms`.
+
+    `named`: see `named_reach`.
+    """
+    reach = size1[:, 3] + size2[:, 3]
     return reach if named is None else jnp.where(named[0], named[1], reach)
 
 
 @stage
 def _points(
-    both: Geoms,
+    sides: list[Geoms],
     reach: Array,
     picked: Array | None,
     assets: Any,
@@ -225,7 +227,7 @@ def _points(
     Then which pairs they are of (k, W), None: all; and where pairs or parts of them were dropped (W,).
 
     Args:
-      both: first geoms of the pairs, then second ones.
+      sides: geoms 1 of the pairs, and geoms 2.
       reach: distance at which contacts of the pairs are detected, m (npair, 1 or W).
       picked: which pairs there are, (npair, W); None: all.
       assets: the collider's table of meshes or height fields.
@@ -234,7 +236,8 @@ def _points(
       portions: one kind of pairs, or all of the general collider's.
       touching: pairs whose points are computed; None: all.
     """
-    shapes = both.shapes(assets)
+    first, second = sides
+    shapes = first.shape(assets), second.shape(assets)
     options = Search(jnp.ones_like(reach, bool) if picked is None else picked, *search)
     if touching is not None:
         few, rows = collide_nearest(portions, *shapes, reach, options, slots=touching)

@@ -10,7 +10,7 @@ from jax import Array
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Pose
 from jaxsim.data import Data
-from jaxsim.math.axis import concat, split
+from jaxsim.math.axis import concat
 from jaxsim.math.gather import Index, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
@@ -37,12 +37,9 @@ class Geoms(NamedTuple):
         """Some of them, by a constant index or by world."""
         return Geoms(*(rows_of(x, rows) for x in self))
 
-    def shapes(self, assets: Any) -> tuple[Shape, Shape]:
-        """Geoms 1 of pairs, and geoms 2, which follow them."""
-        half = len(self.kind) // 2
-        pose, sizes, asset, kind = (split(x, [half, half]) for x in self)
-        first, second = (Shape(Pose(pose[k]), sizes[k], asset[k], kind[k], assets) for k in range(2))
-        return first, second
+    def shape(self, assets: Any) -> Shape:
+        """Them, with what `asset` chooses from."""
+        return Shape(Pose(self.pose), self.size, self.asset, self.kind, assets)
 
 
 def tabulate(model: Model, data: Data, reach: Array) -> Geoms:

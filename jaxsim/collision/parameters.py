@@ -13,7 +13,7 @@ from jax import Array
 from jaxsim.enums import EnableBit
 from jaxsim.math.axis import concat
 from jaxsim.math.constants import MINVAL
-from jaxsim.math.gather import Index, by_world, entries, joined, rows_of
+from jaxsim.math.gather import Index, by_world, entries, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 
@@ -67,7 +67,7 @@ def contact_parameters(model: Model, geom1: Index, geom2: Index, explicit: Index
         model.geom_solmix,
         model.geom_adhesion,
     )
-    numbers = _mix(rows_of(geoms, joined([geom1, geom2])), _rule(model, geom1, geom2))
+    numbers = _mix(rows_of(geoms, geom1), rows_of(geoms, geom2), _rule(model, geom1, geom2))
     if model.npair and not (isinstance(explicit, np.ndarray) and (explicit < 0).all()):
         named = _pair_numbers(
             model.pair_margin,
@@ -122,14 +122,12 @@ def _pair_numbers(
 
 
 @stage
-def _mix(both: Array, rule: Array | None) -> Array:
-    """Numbers of contacts (n, 16, W) from those of their first geoms, then their second geoms (2 n, 13, W).
+def _mix(first: Array, second: Array, rule: Array | None) -> Array:
+    """Numbers of contacts (n, 16, W) from those of geoms 1 and of geoms 2 (n, 13, W).
 
     The geom of higher priority decides; equal ones mix by weight. Of equal ones the friction is the larger,
     `solref` the smaller if one of the two is direct (negative), adhesion the sum.
     """
-    n = len(both) // 2
-    first, second = both[:n], both[n:]
     mix1, mix2 = first[:, 11:12], second[:, 11:12]
     pull1, pull2 = first[:, 12:], second[:, 12:]
     given1, given2 = mix1 >= MINVAL, mix2 >= MINVAL

@@ -14,6 +14,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.math.axis import concat, take
+from jaxsim.math.stage import platform
 
 __all__ = [
     "Index",
@@ -81,8 +82,10 @@ def first_marked(marked: Array, size: int, fill: Array | int) -> Array:
 def gathered(tree: Any, rows: Array) -> Any:
     """Rows by world of a tree of arrays (..., n, 1 or W), for `rows` (k, W): arrays (..., k, W).
 
-    Arrays of one type are gathered together.
+    On a CPU arrays of one type are gathered together; elsewhere each by a kernel of its own, so that none is cut out.
     """
+    if platform() != "cpu":
+        return jax.tree.map(lambda x: _of_last_but_one(x, rows), tree)
     leaves, structure = jax.tree.flatten(tree)
     found: dict[int, Array] = {}
     for dtype in {x.dtype for x in leaves}:
@@ -94,6 +97,11 @@ def gathered(tree: Any, rows: Array) -> Any:
             found[i] = part.reshape(*leaves[i].shape[:-2], *rows.shape)
             start += x.shape[1]
     return jax.tree.unflatten(structure, [found[i] for i in range(len(leaves))])
+
+
+def _of_last_but_one(x: Array, rows: Array) -> Array:
+    picked = rows_by_world(jnp.moveaxis(x.reshape(-1, *x.shape[-2:]), 0, 1), rows)
+    return jnp.moveaxis(picked, 1, 0).reshape(*x.shape[:-2], *rows.shape)
 
 
 def entries(table: np.ndarray, rows: Index) -> Index:

@@ -23,14 +23,15 @@ MESH, ROD, BOX = 'type="mesh" mesh="wedge"', 'type="cylinder" size=".03 .3"', 't
 def _asked(model, poses, reach):
     """Of each world's poses (W, 2, 7): whether the pair is asked, and its distance."""
     data, asked, dist = mujoco.MjData(model), [], []
-    boxes = jnp.asarray(model.geom_aabb.reshape(2, 6))[..., None]
+    boxes = list(jnp.asarray(model.geom_aabb.reshape(2, 1, 6, 1)))
     for pose in poses:
         data.qpos[:] = pose.ravel()
         mujoco.mj_kinematics(model, data)
         numbers = np.concatenate([data.geom_xpos, data.geom_xmat], axis=1)
         asked.append(numbers)
         dist.append(mujoco.mj_geomDistance(model, data, 0, 1, 10.0, None))
-    marks = boxes_in_reach(jnp.asarray(np.stack(asked, axis=-1)), boxes, jnp.full((1, 1), reach))
+    sides = list(jnp.asarray(np.stack(asked, axis=-1))[:, None])
+    marks = boxes_in_reach(sides, boxes, jnp.full((1, 1), reach))
     return np.asarray(marks[0]), np.asarray(dist)
 
 
