@@ -97,7 +97,7 @@ def _collide(
             joined([getattr(c, n) for c in candidates]) for n in ("geom1", "geom2", "explicit")
         )
         sides, named, picked = [geoms.at(rows) for rows in (geom1, geom2)], named_reach(model, explicit), None
-        reach = _detection(*(own.size for own in sides), named)
+        reach = _detection(sides[0].size, sides[1].size, named)
         if any(c.picked is not None for c in candidates):
             picked = concat([_some(c) for c in candidates])
         if own[0].collider.general:

@@ -82,7 +82,7 @@ def first_marked(marked: Array, size: int, fill: Array | int) -> Array:
 def gathered(tree: Any, rows: Array) -> Any:
     """Rows by world of a tree of arrays (..., n, 1 or W), for `rows` (k, W): arrays (..., k, W).
 
-    On a CPU arrays of one type are gathered together; elsewhere each by a kernel of its own, so that none is cut out.
+    On a CPU those of one type are gathered together; elsewhere each by a kernel of its own, so that none is cut out.
     """
     if platform() != "cpu":
         return jax.tree.map(lambda x: _of_last_but_one(x, rows), tree)
