@@ -72,14 +72,9 @@ def distances(model: Model, data: Data, geom1: np.ndarray, geom2: np.ndarray, li
         most = take(limit, own)
         search = Search(jnp.ones_like(most, bool), model.opt.ccd_iterations, model.opt.ccd_tolerance)
         portions = [Portion(((kind[0],), (kind[1],)), len(r), 1) for kind, r in group]
-        parts += _of_group(
-            table.get(group[0][0]),
-            portions,
-            geoms.at(first[own]).shape(hulls),
-            geoms.at(second[own]).shape(hulls),
-            most,
-            search,
-        )
+        collider = table.get(group[0][0])
+        one, other = (side.shape(hulls) for side in geoms.pairs(first[own], second[own]))
+        parts += _of_group(collider, portions, one, other, most, search)
         rows.append(own)
     back = np.argsort(np.concatenate(rows))
     dist, fromto = (take(concat([p[k] for p in parts]), back) for k in (0, 1))

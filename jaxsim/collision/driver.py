@@ -96,7 +96,7 @@ def _collide(
         geom1, geom2, explicit = (
             joined([getattr(c, n) for c in candidates]) for n in ("geom1", "geom2", "explicit")
         )
-        sides, named, picked = [geoms.at(rows) for rows in (geom1, geom2)], named_reach(model, explicit), None
+        sides, named, picked = geoms.pairs(geom1, geom2), named_reach(model, explicit), None
         reach = _detection(sides[0].size, sides[1].size, named)
         if any(c.picked is not None for c in candidates):
             picked = concat([_some(c) for c in candidates])
@@ -212,7 +212,7 @@ def _detection(size1: Array, size2: Array, named: tuple[Array, Array] | None) ->
 
 @stage
 def _points(
-    sides: list[Geoms],
+    sides: tuple[Geoms, Geoms],
     reach: Array,
     picked: Array | None,
     assets: Any,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Pose
 from jaxsim.data import Data
-from jaxsim.math.axis import concat
+from jaxsim.math.axis import concat, split
 from jaxsim.math.gather import Index, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
@@ -36,6 +37,14 @@ class Geoms(NamedTuple):
     def at(self, rows: Index) -> Geoms:
         """Some of them, by a constant index or by world."""
         return Geoms(*(rows_of(x, rows) for x in self))
+
+    def pairs(self, geom1: Index, geom2: Index) -> tuple[Geoms, Geoms]:
+        """Geoms 1 and geoms 2 of pairs: constant ones are cut from one table, where XLA fuses the cuts."""
+        if not (isinstance(geom1, np.ndarray) and isinstance(geom2, np.ndarray)):
+            return self.at(geom1), self.at(geom2)
+        halves = [split(x, [len(geom1), len(geom2)]) for x in self.at(np.concatenate([geom1, geom2]))]
+        first, second = zip(*halves, strict=True)
+        return Geoms(*first), Geoms(*second)
 
     def shape(self, assets: Any) -> Shape:
         """Them, with what `asset` chooses from."""
