@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsim.math.axis import add_rows, concat, mask_product, take
+from jaxsim.math.axis import add_rows, concat, contract, mask_product, take
 
 INDEX = [
     [0, 1, 2, 3, 4],
@@ -44,3 +44,12 @@ def test_mask_product_is_exact_for_ones():
 
 def test_concat_widens():
     assert concat([jnp.zeros((2, 1)), jnp.ones((3, 5))]).shape == (5, 5)
+
+
+@pytest.mark.parametrize("n", [1, 32, 33, 40, 162, 1000])
+def test_contractions_of_any_length(n):
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(n, 3, 4)), rng.normal(size=(n, 1, 4))
+    np.testing.assert_allclose(
+        contract(jnp.asarray(a), jnp.asarray(b)), (a * b).sum(axis=0), rtol=1e-12, atol=1e-12
+    )

@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsim.math.gather import gathered, rows_by_world
+from jaxsim.math.gather import first_marked, gathered, rows_by_world
+from jaxsim.math.stage import lowering_for
 
 
 @pytest.mark.parametrize(("table_width", "rows_width"), [(1, 1), (1, 3), (3, 1), (3, 3)])
@@ -20,7 +21,8 @@ def test_rows_by_world(table_width: int, rows_width: int) -> None:
         np.testing.assert_array_equal(found[..., w], table[rows[:, w], :, w])
 
 
-def test_rows_of_a_tree_by_world() -> None:
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_rows_of_a_tree_by_world(kind: str) -> None:
     """Arrays of two types, with and without leading axes, shared by the worlds or not."""
     rng = np.random.default_rng(3)
     rows = jnp.asarray(rng.integers(0, 5, size=(3, 4)))
@@ -29,7 +31,17 @@ def test_rows_of_a_tree_by_world() -> None:
         "led": jnp.asarray(rng.normal(size=(2, 5, 4))),
         "number": jnp.arange(20).reshape(5, 4),
     }
-    found = gathered(tree, rows)
+    with lowering_for(kind):
+        found = gathered(tree, rows)
     for name, x in tree.items():
         wide = np.broadcast_to(x, (*x.shape[:-1], 4))
         np.testing.assert_array_equal(found[name], wide[..., np.asarray(rows), np.arange(4)])
+
+
+@pytest.mark.parametrize("marked", [[], [3], [0, 2, 5], [0, 1, 2, 3, 4, 5]])
+@pytest.mark.parametrize("size", [2, 8])
+def test_first_marked(marked: list[int], size: int) -> None:
+    """In their order, no more than there is room for, and what fills the rest."""
+    marks = np.isin(np.arange(6), marked)
+    found = first_marked(jnp.asarray(marks), size, 6)
+    np.testing.assert_array_equal(found, ([*marked, *[6] * size])[:size])
