@@ -78,7 +78,7 @@ def boxes_in_reach(poses: Sequence[Array], boxes: Sequence[Array], reach: Array)
         _box(Pose(pose), box) for pose, box in zip(poses, boxes, strict=True)
     )
     offset, turned = centre2 - centre1, Frame(*map(axes1.to_local, axes2))
-    slack = jnp.finfo(reach.dtype).eps  # edges that are parallel but for rounding
+    slack = jnp.finfo(poses[0].dtype).eps  # edges that are parallel but for rounding
     spread = Frame(*(Vec(*(jnp.abs(c) + slack for c in axis)) for axis in turned))
     first = zip(axes1.to_local(offset), half1, spread.to_world(half2), strict=True)
     second = zip(axes2.to_local(offset), half2, spread.to_local(half1), strict=True)

@@ -102,7 +102,7 @@ def _collide(
             picked = concat([_some(c) for c in candidates])
         if own[0].collider.general:
             boxes = [rows_of(model.geom_aabb, rows) for rows in (geom1, geom2)]
-            met = boxes_in_reach([own.pose for own in sides], boxes, reach)
+            met = boxes_in_reach([side.pose for side in sides], boxes, reach)
             picked = met if picked is None else picked & met
         portions = [_portions(model, kind, c) for kind, c in zip(own, candidates, strict=True)]
         points = _points(

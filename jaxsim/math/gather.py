@@ -84,12 +84,12 @@ def gathered(tree: Any, rows: Array) -> Any:
 
     On a CPU those of one type are gathered together; elsewhere each by a kernel of its own, so that none is cut out.
     """
-    if platform() != "cpu":
-        return jax.tree.map(lambda x: _of_last_but_one(x, rows), tree)
     leaves, structure = jax.tree.flatten(tree)
     found: dict[int, Array] = {}
-    for dtype in {x.dtype for x in leaves}:
-        own = [i for i, x in enumerate(leaves) if x.dtype == dtype]
+    together = [[i] for i in range(len(leaves))]
+    if platform() == "cpu":
+        together = [[i for i, x in enumerate(leaves) if x.dtype == t] for t in {x.dtype for x in leaves}]
+    for own in together:
         flat = [jnp.moveaxis(leaves[i].reshape(-1, *leaves[i].shape[-2:]), 0, 1) for i in own]
         picked, start = rows_by_world(concat(flat, axis=1), rows), 0
         for i, x in zip(own, flat, strict=True):
@@ -97,11 +97,6 @@ def gathered(tree: Any, rows: Array) -> Any:
             found[i] = part.reshape(*leaves[i].shape[:-2], *rows.shape)
             start += x.shape[1]
     return jax.tree.unflatten(structure, [found[i] for i in range(len(leaves))])
-
-
-def _of_last_but_one(x: Array, rows: Array) -> Array:
-    picked = rows_by_world(jnp.moveaxis(x.reshape(-1, *x.shape[-2:]), 0, 1), rows)
-    return jnp.moveaxis(picked, 1, 0).reshape(*x.shape[:-2], *rows.shape)
 
 
 def entries(table: np.ndarray, rows: Index) -> Index:
