@@ -58,12 +58,12 @@ class Compacted(NamedTuple):
     """Constraint rows with fewer contact slots.
 
     Attributes:
-      all: the rows with all slots.
+      sizes: how many scalar rows each of their Jacobians has, with all slots.
       scalar: for each Jacobian of scalar rows which slots are kept; None: all of its rows.
       cones: for each group of contacts with elliptic cones.
     """
 
-    all: Rows
+    sizes: tuple[int, ...]
     scalar: tuple[_Touching | None, ...]
     cones: tuple[_Touching | None, ...]
 
@@ -74,10 +74,10 @@ class Compacted(NamedTuple):
             jnp.logical_or, [t.lost for t in (*self.scalar, *self.cones) if t is not None]
         )
 
-    def rows(self) -> Rows:
-        """The rows that are kept, with their Jacobians."""
+    def rows(self, every: Rows) -> Rows:
+        """Of rows with all slots those that are kept, with their Jacobians."""
         numbers = zip(
-            *(pieces(self.all, x) for x in (self.all.D, self.all.aref, self.all.low, self.all.high)),
+            *(pieces(every, x) for x in (every.D, every.aref, every.low, every.high)),
             strict=True,
         )
         parts = []
@@ -86,19 +86,19 @@ class Compacted(NamedTuple):
             parts.append(part if touching is None else _edges(part, J, touching))
         cones = [
             group if touching is None else _cones(group, touching)
-            for touching, group in zip(self.cones, self.all.cones, strict=True)
+            for touching, group in zip(self.cones, every.cones, strict=True)
         ]
         return join([*parts, *cones])
 
     def spread(self, values: RowValues) -> RowValues:
         """Values of the rows that are kept, for all; 0 for those out of use."""
         scalar, start = [], 0
-        for touching, J in zip(self.scalar, self.all.J, strict=True):
-            size = J.size if touching is None else J.size // len(touching.active) * len(touching.rows)
+        for touching, whole in zip(self.scalar, self.sizes, strict=True):
+            size = whole if touching is None else whole // len(touching.active) * len(touching.rows)
             own = values.scalar[start : start + size]
             if touching is not None:
                 own = touching.spread(own.reshape(len(touching.rows), -1, own.shape[-1]))
-            scalar.append(own.reshape(J.size, -1))
+            scalar.append(own.reshape(whole, -1))
             start += size
         cones = (
             x if touching is None else touching.spread(x)
@@ -117,7 +117,7 @@ def compact(rows: Rows) -> Compacted | None:
     )
     cones = tuple(_touching(group.J, group.D[:, 0]) for group in rows.cones)
     gains = any(t is not None for t in (*scalar, *cones))
-    return Compacted(rows, scalar, cones) if gains else None
+    return Compacted(tuple(J.size for J in rows.J), scalar, cones) if gains else None
 
 
 def kept_slots(slots: int, many: bool) -> int:

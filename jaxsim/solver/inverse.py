@@ -13,7 +13,7 @@ from jaxsim.math.axis import concat
 from jaxsim.model import Model
 from jaxsim.solver.adjoint import evaluate
 from jaxsim.solver.assembly import Problem
-from jaxsim.solver.rows import Rows, with_jacobians
+from jaxsim.solver.rows import Rows
 
 __all__ = ["inv_constraint"]
 
@@ -25,6 +25,6 @@ def inv_constraint(model: Model, data: Data) -> Data:
     if not rows.D.shape[0] and not rows.cones:
         none = jnp.zeros((0, data.qacc.shape[-1]), data.qacc.dtype)
         return data.replace(qfrc_constraint=jnp.zeros_like(data.qacc), efc_force=none)
-    _, push, f = evaluate(Problem(M=data.M, force=data.qfrc_smooth, rows=with_jacobians(rows)), data.qacc)
+    _, push, f = evaluate(Problem(M=data.M, force=data.qfrc_smooth, rows=rows), data.qacc)
     by_row = [f.scalar, *(x.reshape(-1, x.shape[-1]) for x in f.cones)]
     return data.replace(qfrc_constraint=push, efc_force=concat(by_row))

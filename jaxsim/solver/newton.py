@@ -135,7 +135,9 @@ def minimise(
     if few is None:
         return on_all(tables, gathered)
     lost = jnp.broadcast_to(few.lost, (width,))
-    found = _minimise(layout, limits, problem.replace(rows=few.rows()), smooth, guess, gathered, lost)
+    found = _minimise(
+        layout, limits, problem.replace(rows=few.rows(problem.rows)), smooth, guess, gathered, lost
+    )
     return in_some_worlds(
         lambda tables, _: on_all(tables, False), lost, tables, found._replace(r=few.spread(found.r))
     )

@@ -13,7 +13,7 @@ from jaxsim.enums import DisableBit, SolverType
 from jaxsim.math.axis import concat, sum_rows
 from jaxsim.model import Model
 from jaxsim.results import WarningBit
-from jaxsim.solver.adjoint import Optimum, evaluate, optimum
+from jaxsim.solver.adjoint import Optimum, balanced, optimum
 from jaxsim.solver.assembly import Problem, forces
 from jaxsim.solver.cg import conjugate_gradients
 from jaxsim.solver.newton import Solution, minimise
@@ -68,25 +68,26 @@ def solve(model: Model, data: Data) -> Data:
     if not rows.D.shape[0] and not rows.cones:
         return _unconstrained(data)
     layout = row_layout(model)
-    problem = Problem(M=data.M, force=data.qfrc_smooth, rows=with_jacobians(rows))
+    problem = Problem(M=data.M, force=data.qfrc_smooth, rows=rows)
     fixed = lax.stop_gradient(problem)
     statistics = {}
     known = None if data.work.solution is None else lax.stop_gradient(data.work.solution)
     if known is None:
         guess = None if model.opt.disableflags & DisableBit.WARMSTART else data.qacc_warmstart
         solution, found = SOLVERS[model.opt.solver](
-            layout, *lax.stop_gradient((model, problem.replace(rows=rows), data.qacc_smooth, guess))
+            layout, *lax.stop_gradient((model, problem, data.qacc_smooth, guess))
         )
         statistics = _statistics(lax.stop_gradient(model), fixed, solution, data.warning)
     else:
-        found = evaluate(fixed, known[: model.nv])
+        found = balanced(layout, fixed, known[: model.nv])
     if model.onset is None or not layout.contacts:
         final = optimum(layout, problem, found)
     else:
         final = optimum_near(layout, model, data, problem, model.onset, found)
     kept = [found.x]
     if model.opt.has("noslip_iterations"):
-        final, y, sweeps = without_slip(layout, model, data, problem, final, known)
+        whole = problem.replace(rows=with_jacobians(rows))
+        final, y, sweeps = without_slip(layout, model, data, whole, final, known)
         kept += y
         if sweeps is not None:
             statistics = _with_sweeps(statistics, sweeps)
