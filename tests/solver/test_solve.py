@@ -204,10 +204,11 @@ def test_a_heavy_tree_does_not_end_the_search_of_a_light_one():
     np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-4 * np.abs(found[0]).max())
 
 
-@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
-@pytest.mark.parametrize("crowded", [False, True])
-def test_worlds_iterate_on_the_contacts_that_touch(cone, crowded):
-    """Of 21 slots eight are kept, unless a world needs more: then all worlds run on all slots."""
+def falling_spheres(cone, crowded):
+    """Six spheres above a floor in 64 worlds, with 21 slots for contacts, of which eight are kept; a model, its data.
+
+    If it is crowded, one world needs more of them.
+    """
     spheres = "".join(
         f"<body pos='{0.19 * (i % 3)} {0.19 * (i // 3)} .099'><freejoint/><geom size='.1'/></body>"
         for i in range(6)
@@ -225,7 +226,14 @@ def test_worlds_iterate_on_the_contacts_that_touch(cone, crowded):
     if crowded:
         qpos[5] = np.asarray(data.qpos).reshape(6, 7)
     qpos = qpos.reshape(64, -1)
-    many = jax.vmap(lambda q, v: data.replace(qpos=q, qvel=v))(jnp.asarray(qpos), jnp.asarray(qvel))
+    return model, jax.vmap(lambda q, v: data.replace(qpos=q, qvel=v))(jnp.asarray(qpos), jnp.asarray(qvel))
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+@pytest.mark.parametrize("crowded", [False, True])
+def test_worlds_iterate_on_the_contacts_that_touch(cone, crowded):
+    """If a world needs more slots than are kept, it runs on all of them."""
+    model, many = falling_spheres(cone, crowded)
     together = forward_many(model, many)
     assert (int(together.ncon.max()) > 8) == crowded
     for i in (0, 1, 5, 62):
@@ -236,3 +244,39 @@ def test_worlds_iterate_on_the_contacts_that_touch(cone, crowded):
             np.testing.assert_allclose(
                 getattr(together, name)[i], expected, rtol=0, atol=1e-9 * (1 + np.abs(expected).max())
             )
+
+
+def derivatives(model, data, tangents, cotangents):
+    """Of acceleration and forces by density, position and velocity: along tangents, and of cotangents."""
+
+    def results(density, qpos, qvel):
+        heavier = model.replace(
+            body_mass=density * model.body_mass, body_inertia=density * model.body_inertia
+        )
+        after = jaxsim.forward(heavier, data.replace(qpos=qpos, qvel=qvel))
+        return after.qacc, after.qfrc_constraint, after.efc_force
+
+    at = jnp.ones(()), data.qpos, data.qvel
+    return jax.jvp(results, at, tangents)[1], jax.vjp(results, *at)[1](cotangents)
+
+
+def test_derivatives_work_on_the_contacts_that_touch():
+    """They are those of each world alone, which works on all slots, also where a world has more than are kept."""
+    alone, together = jax.jit(derivatives), jax.jit(jax.vmap(derivatives, in_axes=(None, 0, 0, 0)))
+    rng = np.random.default_rng(1)
+
+    def some(*shape):
+        return jnp.asarray(rng.standard_normal((64, *shape)))
+
+    for cone in ("pyramidal", "elliptic"):
+        for crowded in (False, True):
+            model, many = falling_spheres(cone, crowded)
+            tangents = some(), some(model.nq), some(model.nv)
+            cotangents = some(model.nv), some(model.nv), some(*many.efc_force.shape[1:])
+            found = together(model, many, tangents, cotangents)
+            for i in (0, 1, 5, 62):
+                own = jax.tree.map(lambda x, i=i: x[i], (many, tangents, cotangents))
+                expected = alone(model, *own)
+                for one, other in zip(*map(jax.tree.leaves, (expected, found)), strict=True):
+                    # 1e-8: both are converged to round-off, times the stiffness of contacts
+                    np.testing.assert_allclose(other[i], one, rtol=0, atol=1e-8 * (1 + np.abs(one).max()))
