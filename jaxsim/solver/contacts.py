@@ -15,7 +15,7 @@ from jaxsim.data import Contact, Data
 from jaxsim.enums import ConeType
 from jaxsim.math.axis import components, concat, split, take
 from jaxsim.math.constants import MINVAL
-from jaxsim.math.gather import entries, joined, rows_by_world, rows_of
+from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import cross, matvec
 from jaxsim.model import Model
@@ -31,11 +31,10 @@ from jaxsim.solver.impedance import (
 from jaxsim.solver.jacobian import ChainFrames, ContactFrames, EdgeJacobian, Frames
 from jaxsim.solver.rows import Cones, Rows
 from jaxsim.solver.surface import in_use, surface_velocity
-from jaxsim.structure.rows import Chains, ContactRows
+from jaxsim.structure.rows import Chains, ContactRows, movers
 from jaxsim.structure.slots import ContactGroup
-from jaxsim.structure.trees import tree
 
-__all__ = ["contact_rows", "frames", "sides"]
+__all__ = ["contact_rows", "frames"]
 
 
 def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Cones, Array]:
@@ -44,8 +43,7 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     contact: Contact = jax.tree.map(lambda x: x[rows.slots], data.contact)
     active, tether = in_use(model, contact)
     if rows.chains is None:
-        sign, translation = sides(model, data, rows, contact)
-        J = frames(model, data, contact, sign, dim)
+        J, translation = frames(model, data, rows, contact, dim)
     else:
         J, translation = _by_chains(model, data, rows, contact, rows.chains)
     J = J if kept_slots(rows.count, rows.chains is not None) else J.jacobian()
@@ -96,24 +94,41 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     return scalar, active
 
 
-def sides(model: Model, data: Data, rows: ContactRows, contact: Contact) -> tuple[Array, Array]:
-    """What moves contacts, as of `ContactFrames`, and the sum of inverse masses at qpos0, (n, 1 or W)."""
-    parts = [_sides(model, data, group, geom) for group, geom in rows.by_group(contact.geom)]
-    moves, weights = zip(*parts, strict=True)
-    return concat(moves), concat(weights)
+def frames(
+    model: Model, data: Data, rows: ContactRows, contact: Contact, dim: int
+) -> tuple[ContactFrames, Array]:
+    """What the Jacobian of contacts is computed from, and the sum of inverse masses at qpos0, (n, 1 or W).
+
+    Args:
+      model: the model.
+      data: gives `cdof` and centres of mass.
+      rows: which slots the contacts are in.
+      contact: the contacts.
+      dim: as how many axes each counts.
+    """
+    table = movers(model)
+    parts = [_bodies(model, group, geom) for group, geom in rows.by_group(contact.geom)]
+    pair = by_world(
+        joined([entries(table.row.reshape(-1), first * model.nbody + second) for first, second in parts])
+    )
+    first, second = (rows_of(model.body_invweight0[:, 0], joined(side)) for side in zip(*parts, strict=True))
+    J = ContactFrames(
+        pos=contact.pos,
+        frame=contact.frame,
+        moves=_moves(model, data),
+        pair=pair,
+        movers=table,
+        dim=dim,
+    )
+    return J, first + second
 
 
-def _sides(model: Model, data: Data, group: ContactGroup, geom: Array) -> tuple[Array, Array]:
-    """As `sides`, of the contacts of a group between geoms (n, 2, W)."""
-    if group.body1 is None or group.body2 is None:
-        bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(geom, 0)]
-        moves = rows_by_world(jnp.asarray(tree(model.static).path, data.cdof.dtype)[..., None], bodies)
-        weight = rows_by_world(model.body_invweight0[:, 0], bodies)
-    else:
-        bodies = np.stack([group.body1, group.body2], axis=1)
-        moves = jnp.asarray(tree(model.static).path[bodies], data.cdof.dtype)[..., None]
-        weight = take(model.body_invweight0[:, 0], bodies.reshape(-1)).reshape(*bodies.shape, -1)
-    return moves[:, 1] - moves[:, 0], weight[:, 0] + weight[:, 1]
+def _bodies(model: Model, group: ContactGroup, geom: Array) -> tuple[Index, Index]:
+    """Body 1 and body 2 of the contacts of a group, between geoms (n, 2, W)."""
+    if group.body1 is not None and group.body2 is not None:
+        return group.body1, group.body2
+    first, second = (entries(model.geom_bodyid, jnp.maximum(geom[:, side], 0)) for side in range(2))
+    return first, second
 
 
 def _by_chains(
@@ -142,16 +157,9 @@ def _by_chains(
 def _velocity(model: Model, data: Data, rows: ContactRows, contact: Contact) -> Array:
     """J qvel `(n, dim, W)`: velocity of body 2 against body 1, from those of the bodies."""
     moving = concat([data.cvel, take(data.subtree_com, model.body_rootid)], axis=1)
-    sides = []
-    for side in range(2):
-        bodies = []
-        for group, geom in rows.by_group(contact.geom):
-            known = (group.body1, group.body2)[side]
-            bodies.append(
-                entries(model.geom_bodyid, jnp.maximum(geom[:, side], 0)) if known is None else known
-            )
-        sides.append(rows_of(moving, joined(bodies)))
-    return _difference(sides[0], sides[1], contact.pos, contact.frame, dim=rows.dim)
+    parts = [_bodies(model, group, geom) for group, geom in rows.by_group(contact.geom)]
+    first, second = (rows_of(moving, joined(side)) for side in zip(*parts, strict=True))
+    return _difference(first, second, contact.pos, contact.frame, dim=rows.dim)
 
 
 @stage
@@ -196,11 +204,6 @@ def _friction_damping(model: Model, contact: Contact, b_normal: Array) -> Array:
     solref = jnp.where(given[:, None], contact.solreffriction, contact.solref)
     _, b = reference_gains(model, solref, dmax)
     return jnp.where(given, b, b_normal)
-
-
-def frames(model: Model, data: Data, contact: Contact, sign: Array, dim: int) -> ContactFrames:
-    """What the Jacobian of contacts is computed from; `sign` as `sides` gives it, `dim` their dimension."""
-    return ContactFrames(pos=contact.pos, frame=contact.frame, moves=_moves(model, data), sign=sign, dim=dim)
 
 
 def _moves(model: Model, data: Data) -> Array:

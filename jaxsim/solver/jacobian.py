@@ -24,7 +24,7 @@ from jaxsim.math.matrix import multiply, multiply_transposed
 from jaxsim.math.stage import platform, stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
-from jaxsim.structure.rows import Chains
+from jaxsim.structure.rows import Chains, Movers
 from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of, places_of
 
 __all__ = [
@@ -195,12 +195,14 @@ class Frames(Record):
 class ContactFrames(Frames):
     """What a `ContactJacobian` is computed from."""
 
-    _own = "sign"
-    sign: Array = leaf("n nv", "1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0")
+    _own = "pair"
+    pair: Array = leaf("n", "which pair of bodies", dtype=int)
+    movers: Movers = static("", "what moves pairs of bodies", dtype=Movers)
 
     def jacobian(self) -> ContactJacobian:
         """The Jacobian of all of them."""
-        return ContactJacobian(J=along_axes(self.pos, self.frame, self.moves, self.sign, dim=self.dim))
+        sign = rows_by_world(jnp.asarray(self.movers.sign[..., None], self.pos.dtype), self.pair)
+        return ContactJacobian(J=along_axes(self.pos, self.frame, self.moves, sign, dim=self.dim))
 
 
 class ChainFrames(Frames):

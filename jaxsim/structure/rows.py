@@ -21,7 +21,7 @@ from jaxsim.structure.slots import ContactGroup, SlotLayout, rows_of_contact, sl
 from jaxsim.structure.sparsity import TreeStructure, tree_structure
 from jaxsim.structure.trees import tree
 
-__all__ = ["Chains", "ContactRows", "RowLayout", "row_layout"]
+__all__ = ["Chains", "ContactRows", "Movers", "RowLayout", "movers", "row_layout"]
 
 _MANY = 48
 """Degrees of freedom up to which all are treated as coupled with each other."""
@@ -46,6 +46,19 @@ class Chains:
     moved: np.ndarray
     tree: np.ndarray
     within: bool
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Movers:
+    """What moves the bodies of a pair against each other.
+
+    Attributes:
+      sign: 1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0, `(k, nv)`.
+      row: that of two bodies which may touch, `(nbody, nbody)`; 0 of all others, whose signs are 0.
+    """
+
+    sign: np.ndarray
+    row: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -138,6 +151,21 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout, primal: bool)
         hessian=hessian,
         whole=chains is None,
     )
+
+
+def movers(model: Model) -> Movers:
+    """What moves the bodies of each pair that may touch; cached."""
+    return _movers(model.static, slot_layout(model))
+
+
+@functools.lru_cache(maxsize=256)
+def _movers(static: Static, slots: SlotLayout) -> Movers:
+    """As `movers`, from the static part of a model and its slots."""
+    path = tree(static).path
+    first, second = np.unique(static.geom_bodyid[[slots.pairs.geom1, slots.pairs.geom2]], axis=1)
+    row = np.zeros((static.nbody, static.nbody), np.int32)
+    row[first, second] = 1 + np.arange(len(first))
+    return Movers(np.concatenate([np.zeros((1, static.nv)), path[second] - path[first]]), row)
 
 
 def _work(structure: TreeStructure) -> int:
