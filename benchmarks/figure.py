@@ -67,9 +67,8 @@ def _bars(axes: Axes, results: list[dict[str, Any]], value: Any, text: str) -> N
     engines = list(dict.fromkeys(name for result in results for name in result["engines"]))
     height = 0.8 / len(engines)
     for i, name in enumerate(engines):
-        lengths = [
-            value(result["engines"][name]) if name in result["engines"] else None for result in results
-        ]
+        measured = [result["engines"].get(name, {"refused": ""}) for result in results]
+        lengths = [None if "refused" in own else value(own) for own in measured]
         places = [k + (i - (len(engines) - 1) / 2) * height for k in range(len(results))]
         shown = [(y, x) for y, x in zip(places, lengths, strict=True) if x is not None]
         if not shown:

@@ -55,15 +55,13 @@ def compare(
     Returns:
         Measurements by engine name, ready for JSON: `steps_per_s` (all repeats), `compile_s` (cold, once, of one
         world's jitted step), `memory_bytes` (most memory of a call), `qpos_difference` (from the C engine after the
-        rollout, median over worlds of the largest coordinate) and `gradient`.
+        rollout, median over worlds of the largest coordinate) and `gradient`. Of a peer that does not take the model
+        `refused` alone, its reason.
     """
     jax.block_until_ready(
         jax.jit(lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y @ x + i, x))(jax.numpy.eye(2))
     )
-    built: dict[str, Engine] = {name: ENGINES[name](path) for name in engines}
-    result: dict[str, Any] = {
-        name: {"steps_per_s": [], "steps_done": 0, "compile_s": None, "memory_bytes": 0} for name in engines
-    }
+    built, result = _build(path, engines)
     chunk = next(d for d in range(min(_CHUNK, steps), 0, -1) if steps % d == 0)
     for name, engine in built.items():
         say(f"{name}: compiling a step")
@@ -90,6 +88,22 @@ def compare(
     if gradient_worlds:
         _gradients(built, work.head(gradient_worlds), repeats, result, say)
     return result
+
+
+def _build(path: Path, engines: Sequence[str]) -> tuple[dict[str, Engine], dict[str, Any]]:
+    """Engines that take the model, and an empty result of each, or why it does not."""
+    built: dict[str, Engine] = {}
+    result: dict[str, Any] = {}
+    for name in engines:
+        try:
+            built[name] = ENGINES[name](path)
+        except (NotImplementedError, ValueError) as error:
+            if name == engines[0]:
+                raise
+            result[name] = {"refused": str(error)}
+        else:
+            result[name] = {"steps_per_s": [], "steps_done": 0, "compile_s": None, "memory_bytes": 0}
+    return built, result
 
 
 def _workload(path: Path, engine: Engine, worlds: int, steps: int, seed: int) -> Workload:
@@ -158,18 +172,10 @@ def tables(title: str, result: dict[str, Any]) -> list[Table]:
     rollouts.add_column("engine", style="bold")
     for heading in ("steps/s", f"{first} is", "compile step", f"{first} takes", "memory"):
         rollouts.add_column(heading, justify="right")
-    speed = {name: statistics.median(r["steps_per_s"]) for name, r in result.items()}
-    compiling = {name: r["compile_s"] for name, r in result.items()}
     for name, r in result.items():
-        own, other = compiling[first], compiling[name]
-        rollouts.add_row(
-            name,
-            f"{speed[name]:,.0f}",
-            f"{speed[first] / speed[name]:.2f} x",
-            "-" if other is None else f"{other:.1f} s",
-            "-" if other is None or own is None else f"{own / other:.2f} x",
-            _megabytes(r["memory_bytes"]),
-        )
+        rollouts.add_row(name, *_rollout_cells(result[first], r))
+        if "refused" in r:
+            rollouts.caption = f"{name}: {r['refused']}"
     measured = {name: r["gradient"] for name, r in result.items() if "gradient" in r}
     if not measured:
         return [rollouts]
@@ -184,6 +190,20 @@ def tables(title: str, result: dict[str, Any]) -> list[Table]:
         if "error" in gradient:
             gradients.caption = f"{name}: {gradient['error']}"
     return [rollouts, gradients]
+
+
+def _rollout_cells(first: dict[str, Any], measured: dict[str, Any]) -> list[str]:
+    if "refused" in measured:
+        return ["refused", *["-"] * 4]
+    ours, speed = (statistics.median(r["steps_per_s"]) for r in (first, measured))
+    own, other = first["compile_s"], measured["compile_s"]
+    return [
+        f"{speed:,.0f}",
+        f"{ours / speed:.2f} x",
+        "-" if other is None else f"{other:.1f} s",
+        "-" if other is None or own is None else f"{own / other:.2f} x",
+        _megabytes(measured["memory_bytes"]),
+    ]
 
 
 def _gradient_cells(gradient: dict[str, Any]) -> list[str]:

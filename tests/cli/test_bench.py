@@ -75,6 +75,26 @@ def test_engines_run_the_same_work(tmp_path):
     assert "![](report.png)" in text
 
 
+def test_a_peer_that_does_not_take_the_model_is_reported(tmp_path):
+    file = tmp_path / "pendulum.xml"
+    file.write_text(
+        "<mujoco><option integrator='implicit'/><worldbody>"
+        "<body><joint/><geom size='.1' pos='.3 0 0'/></body></worldbody></mujoco>"
+    )
+    result = compare(file, ("jaxsim", "mjx"), worlds=2, steps=2, repeats=1, gradient_worlds=1)
+    assert list(result) == ["jaxsim", "mjx"]
+    assert list(result["mjx"]) == ["refused"]
+    rollouts, gradients = tables("pendulum", result)
+    assert list(rollouts.columns[1].cells)[1] == "refused"
+    assert "IMPLICIT" in rollouts.caption
+    assert gradients.row_count == 1
+    report = {"machine": machine(), "results": [{"case": "pendulum", "worlds": 2, "engines": result}]}
+    draw(report, tmp_path / "report.png")
+    assert "| mjx | refused |" in page(report, "report")
+    with pytest.raises(NotImplementedError):
+        compare(file, ("mjx", "jaxsim"), worlds=2, steps=2, repeats=1)
+
+
 def _mjx_hangs(path, engines, say, worlds):
     """Stands for `compare`; a new process imports it."""
     say(f"{engines[0]}: compiling a step")
