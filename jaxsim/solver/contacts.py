@@ -15,7 +15,7 @@ from jaxsim.data import Contact, Data
 from jaxsim.enums import ConeType
 from jaxsim.math.axis import components, concat, split, take
 from jaxsim.math.constants import MINVAL
-from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world, rows_of
+from jaxsim.math.gather import Index, by_world, entries, joined, rows_of
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import cross, matvec
 from jaxsim.model import Model
@@ -34,7 +34,7 @@ from jaxsim.solver.surface import in_use, surface_velocity
 from jaxsim.structure.rows import Chains, ContactRows, movers
 from jaxsim.structure.slots import ContactGroup
 
-__all__ = ["contact_rows", "frames"]
+__all__ = ["bodies_of", "contact_rows", "frames", "inverse_masses"]
 
 
 def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Cones, Array]:
@@ -42,12 +42,14 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     dim = rows.dim
     contact: Contact = jax.tree.map(lambda x: x[rows.slots], data.contact)
     active, tether = in_use(model, contact)
+    bodies = bodies_of(model, rows, contact)
+    translation = inverse_masses(model, bodies)
     if rows.chains is None:
-        J, translation = frames(model, data, rows, contact, dim)
+        J = frames(model, data, contact, bodies, dim)
     else:
-        J, translation = _by_chains(model, data, rows, contact, rows.chains)
+        J = _chain_frames(model, data, contact, bodies, dim, rows.chains)
     J = J if kept_slots(rows.count, rows.chains is not None) else J.jacobian()
-    velocity = _velocity(model, data, rows, contact) if isinstance(J, Frames) else J.product(data.qvel)
+    velocity = _velocity(model, data, contact, bodies, dim) if isinstance(J, Frames) else J.product(data.qvel)
     if model.has("geom_surfacevel"):
         velocity = velocity + surface_velocity(model, data, rows, contact)
     violation = contact.dist - contact.includemargin
@@ -94,72 +96,62 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     return scalar, active
 
 
-def frames(
-    model: Model, data: Data, rows: ContactRows, contact: Contact, dim: int
-) -> tuple[ContactFrames, Array]:
-    """What the Jacobian of contacts is computed from, and the sum of inverse masses at qpos0, (n, 1 or W).
-
-    Args:
-      model: the model.
-      data: gives `cdof` and centres of mass.
-      rows: which slots the contacts are in.
-      contact: the contacts.
-      dim: as how many axes each counts.
-    """
-    table = movers(model)
+def bodies_of(model: Model, rows: ContactRows, contact: Contact) -> tuple[Index, Index]:
+    """Body 1 and body 2 of the contacts in some slots: constant if no slot's geoms differ between worlds."""
     parts = [_bodies(model, group, geom) for group, geom in rows.by_group(contact.geom)]
-    pair = by_world(
-        joined([entries(table.row.reshape(-1), first * model.nbody + second) for first, second in parts])
-    )
-    first, second = (rows_of(model.body_invweight0[:, 0], joined(side)) for side in zip(*parts, strict=True))
-    J = ContactFrames(
-        pos=contact.pos,
-        frame=contact.frame,
-        moves=_moves(model, data),
-        pair=pair,
-        movers=table,
-        dim=dim,
-    )
-    return J, first + second
+    first, second = zip(*parts, strict=True)
+    return joined(first), joined(second)
 
 
 def _bodies(model: Model, group: ContactGroup, geom: Array) -> tuple[Index, Index]:
-    """Body 1 and body 2 of the contacts of a group, between geoms (n, 2, W)."""
+    """The same of the slots of a group, between geoms (n, 2, W)."""
     if group.body1 is not None and group.body2 is not None:
         return group.body1, group.body2
     first, second = (entries(model.geom_bodyid, jnp.maximum(geom[:, side], 0)) for side in range(2))
     return first, second
 
 
-def _by_chains(
-    model: Model, data: Data, rows: ContactRows, contact: Contact, chains: Chains
-) -> tuple[ChainFrames, Array]:
-    """What the Jacobian by the chains of bodies is computed from, and the sum of inverse masses at qpos0."""
-    pairs = [
-        np.stack([g.body1, g.body2], 1) for g in rows.groups if g.body1 is not None and g.body2 is not None
-    ]
-    if len(pairs) == len(rows.groups):
-        bodies = jnp.asarray(np.concatenate(pairs)[..., None])
-    else:
-        bodies = jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)]
-    weight = rows_by_world(model.body_invweight0[:, 0], bodies)
-    J = ChainFrames(
+def inverse_masses(model: Model, bodies: tuple[Index, Index]) -> Array:
+    """The sum of the inverse masses of two bodies at qpos0, (n, 1 or W)."""
+    first, second = (rows_of(model.body_invweight0[:, 0], body) for body in bodies)
+    return first + second
+
+
+def frames(
+    model: Model, data: Data, contact: Contact, bodies: tuple[Index, Index], dim: int
+) -> ContactFrames:
+    """What the Jacobian of contacts between bodies is computed from; `dim` is their dimension."""
+    table = movers(model)
+    pair = entries(table.row.reshape(-1), bodies[0] * model.nbody + bodies[1])
+    return ContactFrames(
         pos=contact.pos,
         frame=contact.frame,
         moves=_moves(model, data),
-        bodies=bodies,
-        chains=chains,
-        dim=rows.dim,
+        pair=by_world(pair),
+        movers=table,
+        dim=dim,
     )
-    return J, weight[:, 0] + weight[:, 1]
 
 
-def _velocity(model: Model, data: Data, rows: ContactRows, contact: Contact) -> Array:
+def _chain_frames(
+    model: Model, data: Data, contact: Contact, bodies: tuple[Index, Index], dim: int, chains: Chains
+) -> ChainFrames:
+    """The same of the Jacobian by the chains of bodies."""
+    return ChainFrames(
+        pos=contact.pos,
+        frame=contact.frame,
+        moves=_moves(model, data),
+        bodies=jnp.stack([by_world(body) for body in bodies], axis=1),
+        chains=chains,
+        dim=dim,
+    )
+
+
+def _velocity(model: Model, data: Data, contact: Contact, bodies: tuple[Index, Index], dim: int) -> Array:
     """J qvel `(n, dim, W)`: velocity of body 2 against body 1, from those of the bodies."""
     moving = concat([data.cvel, take(data.subtree_com, model.body_rootid)], axis=1)
-    parts = [_bodies(model, group, geom) for group, geom in rows.by_group(contact.geom)]
-    first, second = (rows_of(moving, joined(side)) for side in zip(*parts, strict=True))
-    return _difference(first, second, contact.pos, contact.frame, dim=rows.dim)
+    first, second = (rows_of(moving, body) for body in bodies)
+    return _difference(first, second, contact.pos, contact.frame, dim=dim)
 
 
 @stage

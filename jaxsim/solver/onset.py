@@ -23,7 +23,7 @@ from jaxsim.math.axis import concat
 from jaxsim.model import Model
 from jaxsim.solver.adjoint import Optimum, optimum
 from jaxsim.solver.assembly import Problem
-from jaxsim.solver.contacts import frames
+from jaxsim.solver.contacts import bodies_of, frames, inverse_masses
 from jaxsim.solver.impedance import impedance, regularisation
 from jaxsim.solver.jacobian import DenseJacobian
 from jaxsim.solver.rows import Rows
@@ -58,9 +58,9 @@ def optimum_near(
 def _rows(model: Model, data: Data, rows: ContactRows, detected: Contact, reach: Array, x: Array) -> Rows:
     """The normals of contacts that are near: rows without force at the acceleration `x`, (nv, W)."""
     contact: Contact = jax.tree.map(lambda y: y[rows.slots], detected)
-    contacts, translation = frames(model, data, rows, contact, 1)
+    bodies = bodies_of(model, rows, contact)
     near = (contact.geom[:, 0] >= 0) & ~in_use(model, contact)[0]
-    J = DenseJacobian(J=contacts.jacobian().J[:, 0])
+    J = DenseJacobian(J=frames(model, data, contact, bodies, 1).jacobian().J[:, 0])
     gap = contact.dist - contact.includemargin
     constants = impedance(model, contact.solref, contact.solimp, jnp.zeros_like(gap))  # as if at touch
     stiffness = constants.k * constants.d
@@ -68,6 +68,6 @@ def _rows(model: Model, data: Data, rows: ContactRows, detected: Contact, reach:
     r = lax.stop_gradient(J.product(x) - aref)
     noise = jnp.clip(-r / lax.stop_gradient(stiffness * reach), -1, 1)
     share = 0.5 + (3 * noise - noise**3) / 4  # of Epanechnikov's density below it
-    D = jnp.where(near, share / regularisation(constants.d, translation), 0)
+    D = jnp.where(near, share / regularisation(constants.d, inverse_masses(model, bodies)), 0)
     none = jnp.zeros_like(D)
     return Rows(J=(J,), D=D, aref=jnp.where(near, aref + r, 0), low=none - jnp.inf, high=none + jnp.inf)
