@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.collision.points import Points, Shape
+from jaxsim.collision.points import Placed, Points
 from jaxsim.collision.vec import Vec, fallback_unit, unit
 from jaxsim.math.constants import MINVAL
 
@@ -21,7 +21,7 @@ def two_balls(p1: Vec, r1: Array, p2: Vec, r2: Array, fallback: Vec) -> Points:
     return Points(dist, p1 + normal * (r1 + 0.5 * dist), normal)
 
 
-def ball_box(centre: Vec, radius: Array, box: Shape) -> Points:
+def ball_box(centre: Vec, radius: Array, box: Placed) -> Points:
     """Single point between a sphere and a box.
 
     A centre outside the box touches the nearest point of the surface; one inside is pushed out of the nearest face.
@@ -47,6 +47,6 @@ def ball_box(centre: Vec, radius: Array, box: Shape) -> Points:
     return Points(length - radius, box.axes.to_world(pos) + box.pos, box.axes.to_world(normal))
 
 
-def across_axes(a: Shape, b: Shape) -> Vec:
+def across_axes(a: Placed, b: Placed) -> Vec:
     """Normal where two centres coincide: across both z axes, or (1, 0, 0)."""
     return fallback_unit(a.axes.z.stop().cross(b.axes.z.stop()))

@@ -12,7 +12,7 @@ from jax import Array
 from jaxsim.collision.vec import Frame, Pose, Vec
 from jaxsim.math.axis import components
 
-__all__ = ["Points", "Portion", "Search", "Shape", "stack_points"]
+__all__ = ["Placed", "Points", "Portion", "Search", "Shape", "stack_points"]
 
 
 class Shape(NamedTuple):
@@ -47,9 +47,21 @@ class Shape(NamedTuple):
         """Sizes of the geom, m; of a mesh half the extents of its box."""
         return Vec(*components(self.sizes, axis=1)[:3])
 
+    def apart(self) -> Placed:
+        """Its components, cut once: each `pos` and `axes` of a shape cuts anew, and a transpose joins them again."""
+        return Placed(*self.pose.apart(), self.size)
+
     def each(self, change: Callable[[Array], Array]) -> Shape:
         """With all arrays changed, but for the assets."""
         return jax.tree.map(change, self._replace(assets=None))._replace(assets=self.assets)
+
+
+class Placed(NamedTuple):
+    """A geom of each pair by components (npair, W): centre and axes in the world frame, and sizes, m."""
+
+    pos: Vec
+    axes: Frame
+    size: Vec
 
 
 class Portion(NamedTuple):

@@ -120,15 +120,20 @@ class Pose(NamedTuple):
         """From components (n, W)."""
         return cls(stack([*pos, *(axis[i] for i in range(3) for axis in axes)]))
 
+    def apart(self) -> tuple[Vec, Frame]:
+        """Centre, m, and axes."""
+        numbers = components(self.numbers, axis=1)
+        return Vec(*numbers[:3]), Frame.of_rows(numbers[3:])
+
     @property
     def pos(self) -> Vec:
         """Centre, m."""
-        return Vec(*components(self.numbers, axis=1)[:3])
+        return self.apart()[0]
 
     @property
     def axes(self) -> Frame:
         """Axes."""
-        return Frame.of_rows(components(self.numbers, axis=1)[3:])
+        return self.apart()[1]
 
 
 def unit(v: Vec, fallback: Vec, tiny: float | Array = MINVAL) -> tuple[Vec, Array]:

@@ -125,7 +125,7 @@ def components(x: Array, axis: int = -2) -> list[Array]:
 _components = linear(
     "components",
     lambda x, axis: [lax.index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis])],
-    lambda cts, shape, axis: jnp.stack(cts, axis=axis) if axis != len(shape) - 2 else stack(cts),
+    lambda cts, shape, axis: jnp.stack(cts, axis=axis) if axis != len(shape) - 2 else _gathered_up(cts),
     multiple_results=True,
 )
 
@@ -200,6 +200,11 @@ def stack(parts: Sequence[Array]) -> Array:
     grouped = jnp.stack([jnp.stack(parts[i : i + size], -2) for i in range(0, len(parts), size)], -3)
     flat = grouped.reshape(*grouped.shape[:-3], groups * size, grouped.shape[-1])
     return lax.slice_in_dim(flat, 0, n, axis=flat.ndim - 2) if groups * size > n else flat
+
+
+def _gathered_up(parts: Sequence[Array]) -> Array:
+    """The same; many are computed before, each by a kernel of its own: what is fused into a long stack is slow."""
+    return stack(parts) if len(parts) <= _FUSED else stage(stack)(parts)
 
 
 def concat(parts: Sequence[Array], axis: int = 0) -> Array:

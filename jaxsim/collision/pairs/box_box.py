@@ -62,6 +62,7 @@ def _matrix(rows: Iterable[Vec]) -> _Matrix:
 @collider(GeomType.BOX, GeomType.BOX, points=8, exhaustive=32)
 def box_box(box1: Shape, box2: Shape, margin: Array) -> Points:
     """Box against box: up to eight points."""
+    box1, box2 = box1.apart(), box2.apart()
     offset = box2.pos - box1.pos
     p21, p12 = box1.axes.to_local(offset), box2.axes.to_local(-offset)
     R: _Matrix = _matrix(Vec(*(a.dot(b) for b in box2.axes)) for a in box1.axes)

@@ -62,44 +62,101 @@ class _Nearest(NamedTuple):
 
     Attributes:
       square: squared distance to the segment.
-      t: place on the segment.
       kind: its `_Feature`.
       axis: face: axis of its normal; edge and corner: axis of the edge.
       corner: octant of the corner, the lower one of an edge.
-      x: place on the edge.
+      t: place on the segment, if it is an end of it.
     """
 
     square: Array
-    t: Array
     kind: Array
     axis: Array
     corner: Array
-    x: Array
+    t: Array
 
     def unless(self, better: Array, other: _Nearest) -> _Nearest:
         """`other` where `better`."""
         return _Nearest(*(jnp.where(better, b, a) for a, b in zip(self, other, strict=True)))
 
 
+class _End(enum.IntEnum):
+    """What ends the stretch of the segment that is above the box."""
+
+    SEGMENT = 0
+    WIDTH = 1
+    """It has crossed the box from side to side."""
+    PART = 2
+    """It has gone half as far from a point of an edge."""
+    SIDE = 3
+    """It leaves the space above a face."""
+
+
+class _Stretch(NamedTuple):
+    """The stretch from the first sphere on, arrays (npair, W).
+
+    Attributes:
+      length: how long it is, in half axes of the segment.
+      end: its `_End`.
+      axis: the box axis along which that is.
+      side: -1 or 1: there, on which side of the box; of a part, away from which end of the edge.
+      sign: 1 or -1: towards the + or the - end of the segment.
+    """
+
+    length: Array
+    end: Array
+    axis: Array
+    side: Array
+    sign: Array
+
+    @classmethod
+    def to_end(cls, t: Array, sign: Array) -> _Stretch:
+        """From a place on the segment to its end."""
+        none = jnp.zeros(t.shape, jnp.int32)
+        return cls(1.0 - sign * t, none + _End.SEGMENT, none, jnp.zeros_like(t), sign)
+
+    def until(
+        self, length: Array, end: _End, axis: Array | int, side: Array | float, when: Array | bool = True
+    ) -> _Stretch:
+        """The shorter of both."""
+        shorter = (length < self.length) & when
+        other = (length, end, axis, side)
+        return _Stretch(*(jnp.where(shorter, b, a) for a, b in zip(self, other, strict=False)), self.sign)
+
+    def unless(self, better: Array, other: _Stretch) -> _Stretch:
+        """`other` where `better`."""
+        return _Stretch(*(jnp.where(better, b, a) for a, b in zip(self, other, strict=True)))
+
+
 @collider(GeomType.CAPSULE, GeomType.BOX, points=2, exhaustive=64)
 @stage
 def capsule_box(capsule: Shape, box: Shape, margin: Array) -> Points:
-    """Capsule against box: up to two points."""
-    p = box.axes.to_local(capsule.pos - box.pos)
-    axis = box.axes.to_local(capsule.axes.z)
-    h, s = axis * capsule.size.y, box.size
-    half = capsule.size.y
-    far = margin + 2.0 * (capsule.size.x + half + s.x + s.y + s.z) + 0.0 * p.x
-    none = jnp.zeros(far.shape, jnp.int32)
-    best = _Nearest(far * far, jnp.zeros_like(far), none + _Feature.NONE, none, none, jnp.zeros_like(far))
-    best = _nearest_edge(*_edges(p, h, s, half), _nearest_face(p, h, s, best))
+    """Capsule against box: up to two points.
 
-    second, exists = _second(p, h, s, axis, best)
+    Which feature is nearest and what ends the stretch is chosen without derivatives.
+    """
+    one, other = capsule.apart(), box.apart()
+    p = other.axes.to_local(one.pos - other.pos)
+    axis = other.axes.to_local(one.axes.z)
+    half, s = one.size.y, other.size
+    h = axis * half
+    held = p.stop(), h.stop(), s.stop()
+    best = _nearest(*held, *lax.stop_gradient((margin + 2.0 * one.size.x, half)))
+    t, x, best = _place(p, h, s, half, best)
+    second, exists = _second(*held, axis.stop(), *lax.stop_gradient((t, x)), best)
+    offset = jnp.where(exists, _offset(p, h, s, t, x, second), 0.0)
     points = []
-    for t, valid in ((best.t, best.kind != _Feature.NONE), (best.t + second, exists)):
-        centre = capsule.pos + capsule.axes.z * (capsule.size.y * t)
-        points.append(ball_box(centre, capsule.size.x, box)._replace(valid=valid))
+    for at, valid in ((t, best.kind != _Feature.NONE), (t + offset, exists)):
+        centre = one.pos + one.axes.z * (half * at)
+        points.append(ball_box(centre, one.size.x, other)._replace(valid=valid))
     return stack_points(points)
+
+
+def _nearest(p: Vec, h: Vec, s: Vec, reach: Array, half: Array) -> _Nearest:
+    """The nearest feature of the box; edges are not told from their corners."""
+    far = reach + 2.0 * (half + s.x + s.y + s.z) + 0.0 * p.x
+    none = jnp.zeros(far.shape, jnp.int32)
+    best = _Nearest(far * far, none + _Feature.NONE, none, none, jnp.zeros_like(far))
+    return _nearest_edge(_edges(p, h, s, half), _nearest_face(p, h, s, best))
 
 
 @stage
@@ -113,20 +170,14 @@ def _nearest_face(p: Vec, h: Vec, s: Vec, best: _Nearest) -> _Nearest:
         face = jnp.where(outside[2], 2, jnp.where(outside[1], 1, 0))
         kind = jnp.where(count == 0, _Feature.INSIDE, _Feature.FACE)
         square = excess.dot(excess)
-        at = jnp.full_like(square, t)
-        found = _Nearest(square, at, kind, face, jnp.zeros_like(face), jnp.zeros_like(square))
+        found = _Nearest(square, kind, face, jnp.zeros_like(face), jnp.full_like(square, t))
         best = best.unless((count <= 1) & (square < best.square), found)
     return best
 
 
 @stage
-def _edges(p: Vec, h: Vec, s: Vec, half: Array) -> tuple[Array, Array, Array, Array]:
-    """Nearest points of the segment and the twelve edges.
-
-    Returns:
-      squared distance, place on the segment, place on the edge, and -1, 0 or 1: nearest to the edge's lower end, to
-      its inside or to its upper end; all (npair, 3 edge axes, 4 edges, W).
-    """
+def _edges(p: Vec, h: Vec, s: Vec, half: Array) -> Array:
+    """Squared distances of the segment and the twelve edges, (npair, 3 edge axes, 4 edges, W)."""
 
     def along(v: Vec, axes: tuple[int, ...]) -> Array:
         return jnp.stack([jnp.broadcast_to(v[k], p.x.shape) for k in axes], axis=-2)[..., None, :]
@@ -137,13 +188,47 @@ def _edges(p: Vec, h: Vec, s: Vec, half: Array) -> tuple[Array, Array, Array, Ar
     signs = jnp.asarray(_CORNERS, p.x.dtype).T[:, :, None]
     da = signs[0] * along(s, low) - along(p, low)
     db = signs[1] * along(s, high) - along(p, high)
-
-    ma, mb, mc = sj * sj, -sj * hj, (half * half)[..., None, None, :]
-    u, v = sj * pj, ha * da + hb * db - hj * pj
     across = ha * ha + hb * hb
+    t, x, _ = _nearest_places(sj, hj, pj, ha * da + hb * db, across, (half * half)[..., None, None, :])
+    ea, eb, ej = da - ha * t, db - hb * t, sj * x - hj * t - pj
+    return jnp.where(_skew(sj, across), ea * ea + eb * eb + ej * ej, jnp.inf)
+
+
+@stage
+def _nearest_edge(square: Array, best: _Nearest) -> _Nearest:
+    """The nearest of the edges, see `_edges`, if it is nearer than `best`."""
+    least, number = best.square, jnp.full_like(best.kind, -1)
+    for n in range(12):
+        nearer = square[..., n // 4, n % 4, :] < least - MINVAL
+        least = jnp.where(nearer, square[..., n // 4, n % 4, :], least)
+        number = jnp.where(nearer, n, number)
+    axis, signs = number // 4, number % 4
+    low, high = jnp.where(axis == 0, 1, 0), jnp.where(axis == 2, 1, 2)
+    corner = (signs & 1) << low | (signs >> 1) << high
+    edge = _Nearest(least, jnp.full_like(best.kind, _Feature.EDGE), axis, corner, jnp.zeros_like(least))
+    return best.unless(number >= 0, edge)
+
+
+def _nearest_places(
+    sj: Array, hj: Array, pj: Array, ahead: Array, across: Array, mc: Array
+) -> tuple[Array, Array, Array]:
+    """Of a segment and an edge along axis j the nearest places on the segment and on the edge, up to their ends.
+
+    Args:
+      sj: half the edge's length.
+      hj: component j of the half axis.
+      pj: component j of the segment's centre.
+      ahead: product of the half axis with the vector from the segment's centre to the edge, both across the edge.
+      across: square of the half axis across the edge.
+      mc: square of the half axis.
+
+    Returns:
+      places on the segment and on the edge, and which end of the edge is meant: -1, 0 for its inside, or 1.
+    """
+    ma, mb = sj * sj, -sj * hj
+    u, v = sj * pj, ahead - hj * pj
     det = ma * across
-    skew = det >= MINVAL
-    inverse = 1.0 / jnp.where(skew, det, 1.0)
+    inverse = 1.0 / jnp.where(_skew(sj, across), det, 1.0)
     x, t = (mc * u - mb * v) * inverse, (ma * v - mb * u) * inverse
     # the nearest place on nearly parallel lines is ill-conditioned, the distance is not
     loose = across < jnp.sqrt(jnp.finfo(det.dtype).eps) * mc
@@ -153,42 +238,58 @@ def _edges(p: Vec, h: Vec, s: Vec, half: Array) -> tuple[Array, Array, Array, Ar
     x = jnp.where(t > 1, (u - mb) / ma, jnp.where(t < -1, (u + mb) / ma, x))
     # an edge whose line is nearest beyond its end counts as that corner, though the segment's end may be nearest within
     end = jnp.where(x > 1, 1, jnp.where(x < -1, -1, jnp.where(line > 1, 1, jnp.where(line < -1, -1, 0))))
-    t, x = jnp.clip(t, -1, 1), jnp.clip(x, -1, 1)
-    ea, eb, ej = da - ha * t, db - hb * t, sj * x - hj * t - pj
-    square = jnp.where(skew, ea * ea + eb * eb + ej * ej, jnp.inf)
-    return square, t, x, end.astype(jnp.int32)
+    return jnp.clip(t, -1, 1), jnp.clip(x, -1, 1), end.astype(jnp.int32)
+
+
+def _skew(sj: Array, across: Array) -> Array:
+    """Whether the segment is not along the edge."""
+    return sj * sj * across >= MINVAL
 
 
 @stage
-def _nearest_edge(square: Array, t: Array, x: Array, end: Array, best: _Nearest) -> _Nearest:
-    """The nearest of the edges, see `_edges`, if it is nearer than `best`."""
-    for j, (a, b) in enumerate(_OTHERS):
-        for k, (sa, sb) in enumerate(_CORNERS):
-            lower = (sa > 0) << a | (sb > 0) << b
-            at = end[..., j, k, :]
-            corner = jnp.where(at > 0, lower | 1 << j, lower).astype(jnp.int32)
-            kind = jnp.where(at == 0, _Feature.EDGE, _Feature.CORNER).astype(jnp.int32)
-            axis = jnp.full_like(kind, j)
-            found = _Nearest(square[..., j, k, :], t[..., j, k, :], kind, axis, corner, x[..., j, k, :])
-            best = best.unless(found.square < best.square - MINVAL, found)
-    return best
+def _place(p: Vec, h: Vec, s: Vec, half: Array, best: _Nearest) -> tuple[Array, Array, _Nearest]:
+    """Places on the segment and on the edge that are nearest; and the feature, which may be a corner of the edge."""
+    away = Vec(*(jnp.where((best.corner >> k) & 1 == 1, s[k], -s[k]) - p[k] for k in range(3)))
+    away, across = (Vec(*(jnp.where(best.axis == k, 0.0, v[k]) for k in range(3))) for v in (away, h))
+    j = best.axis
+    t, x, end = _nearest_places(
+        s.pick(j), h.pick(j), p.pick(j), across.dot(away), across.dot(across), half * half
+    )
+    edge = best.kind == _Feature.EDGE
+    kind = jnp.where(edge & (end != 0), _Feature.CORNER, best.kind)
+    corner = jnp.where(edge & (end > 0), best.corner | 1 << j, best.corner)
+    t, x = jnp.where(edge, t, best.t), jnp.where(edge, x, 0.0)
+    return t, x, best._replace(kind=kind, corner=corner)
 
 
 @stage
-def _second(p: Vec, h: Vec, s: Vec, axis: Vec, best: _Nearest) -> tuple[Array, Array]:
-    """Offset of the second sphere along the segment, and whether there is one."""
-    x, y, z = ((c > 0).astype(jnp.int32) for c in h)
-    octant = x | y << 1 | z << 2
+def _second(p: Vec, h: Vec, s: Vec, axis: Vec, t: Array, x: Array, best: _Nearest) -> tuple[_Stretch, Array]:
+    """The stretch up to the second sphere, and whether there is one; from the first, at `t`, and on its edge at `x`."""
+    positive = [(c > 0).astype(jnp.int32) for c in h]
+    octant = positive[0] | positive[1] << 1 | positive[2] << 2
     # lengths along the segment that cross the box from side to side
     across = Vec(*(safe_divide(2.0 * size, jnp.abs(c), jnp.inf) for size, c in zip(s, h, strict=True)))
     turn = octant ^ best.corner
-    at_corner = _from_corner(axis, across, turn, best.t)
-    at_edge = _from_edge(axis, across, turn, octant, best)
-    at_face = _from_face(p, h, s, best)
+    at_corner, from_corner = _from_corner(axis, across, turn, t)
+    at_edge, from_edge = _from_edge(axis, across, turn, octant, t, x, best.axis)
     corner, edge, face = (best.kind == kind for kind in (_Feature.CORNER, _Feature.EDGE, _Feature.FACE))
-    offset = jnp.where(corner, at_corner[0], jnp.where(edge, at_edge[0], at_face))
-    exists = (corner & at_corner[1]) | (edge & at_edge[1]) | face
-    return jnp.where(exists, offset, 0.0), exists
+    stretch = _from_face(p, h, s, t, best.axis).unless(edge, at_edge).unless(corner, at_corner)
+    return stretch, (corner & from_corner) | (edge & from_edge) | face
+
+
+@stage
+def _offset(p: Vec, h: Vec, s: Vec, t: Array, x: Array, stretch: _Stretch) -> Array:
+    """A stretch with its sign and its derivatives."""
+    k, side, sign = stretch.axis, stretch.side, stretch.sign
+    run, size = h.pick(k), s.pick(k)
+    to_side = (side * size - p.pick(k) - run * t) * jnp.where(run > 0, sign, -sign)
+    end = stretch.end
+    room = jnp.where(
+        end == _End.WIDTH, 2.0 * size, jnp.where(end == _End.PART, (1.0 + side * x) * size, to_side)
+    )
+    moving = run != 0
+    length = room / jnp.where(moving, jnp.abs(run), 1.0)
+    return sign * jnp.where((end == _End.SEGMENT) | ~moving, 1.0 - sign * t, length)
 
 
 def _one_bit(octant: Array) -> Array:
@@ -196,47 +297,46 @@ def _one_bit(octant: Array) -> Array:
     return (octant == 0b001) | (octant == 0b010) | (octant == 0b100)
 
 
-def _from_corner(axis: Vec, across: Vec, turn: Array, t: Array) -> tuple[Array, Array]:
+def _from_corner(axis: Vec, across: Vec, turn: Array, t: Array) -> tuple[_Stretch, Array]:
     """From a corner the segment may run along an edge or over a face, unless it points straight at the corner."""
     forward = _one_bit(turn)
     single = jnp.where(forward, turn, _OPPOSITE - turn)
     k = jnp.where(single == 0b100, 2, single - 1)
-    sign = jnp.where(forward, 1.0, -1.0).astype(t.dtype)
-    ahead, behind = 1.0 - sign * t, 1.0 + sign * t
-    limit = [across.pick((k + i) % 3) for i in range(3)]
     steep = axis.pick(k)
-    along_edge = jnp.minimum(ahead, limit[0])
-    over_face = -jnp.minimum(jnp.minimum(behind, limit[1]), limit[2])
-    return sign * jnp.where(steep * steep > 0.5, along_edge, over_face), (turn != 0) & (turn != _OPPOSITE)
+    along_edge = steep * steep > 0.5
+    stretch = _Stretch.to_end(t, jnp.where(forward == along_edge, 1.0, -1.0).astype(t.dtype))
+    for i in range(3):
+        other = (k + i) % 3
+        stretch = stretch.until(across.pick(other), _End.WIDTH, other, 0.0, along_edge == (i == 0))
+    return stretch, (turn != 0) & (turn != _OPPOSITE)
 
 
-def _from_edge(axis: Vec, across: Vec, turn: Array, octant: Array, best: _Nearest) -> tuple[Array, Array]:
-    """From an edge that the segment crosses, over the face it is less inclined to."""
-    k = best.axis
+def _from_edge(
+    axis: Vec, across: Vec, turn: Array, octant: Array, t: Array, x: Array, k: Array
+) -> tuple[_Stretch, Array]:
+    """From an edge along k that the segment crosses, over the face it is less inclined to."""
     others = turn & (_OPPOSITE - (1 << k))
     one, two = (k + 1) % 3, (k + 2) % 3
     inclined = jnp.abs(axis.pick(one)) > jnp.abs(axis.pick(two))
     over = jnp.where(inclined, one, two)
     forward = (others >> over) & 1 == 1
-    sign = jnp.where(forward, 1.0, -1.0).astype(best.t.dtype)
+    sign = jnp.where(forward, 1.0, -1.0).astype(t.dtype)
     same = ((octant >> k) & 1 == 1) == forward
-    room = jnp.where(same, 1.0 - best.x, 1.0 + best.x)
-    offset = jnp.minimum(1.0 - sign * best.t, across.pick(over))
+    side = jnp.where(same, -1.0, 1.0).astype(t.dtype)
+    stretch = _Stretch.to_end(t, sign).until(across.pick(over), _End.WIDTH, over, 0.0)
     run = across.pick(k)
     level = jnp.isinf(run)
-    offset = jnp.minimum(offset, jnp.where(level, jnp.inf, 0.5 * room * jnp.where(level, 1.0, run)))
-    return sign * offset, _one_bit(others)
+    part = 0.5 * (1.0 + side * x) * jnp.where(level, 1.0, run)
+    return stretch.until(part, _End.PART, k, side, ~level), _one_bit(others)
 
 
-def _from_face(p: Vec, h: Vec, s: Vec, best: _Nearest) -> Array:
+def _from_face(p: Vec, h: Vec, s: Vec, t: Array, normal: Array) -> _Stretch:
     """From an end above a face to where the segment leaves the space above it."""
-    sign = -best.t
-    end = p + h * best.t
-    offset = jnp.full_like(best.t, 2.0)
+    stretch = _Stretch.to_end(t, -t)
+    end = p + h * t
     for i in range(3):
-        for side in (s[i], -s[i]):
+        for side in (1.0, -1.0):
             # a segment along the side never crosses it, whichever end is nearest
-            length = safe_divide((side - end[i]) * sign, h[i], jnp.inf)
-            closer = (best.axis != i) & (length > 0) & (length < offset)
-            offset = jnp.where(closer, length, offset)
-    return sign * offset
+            length = safe_divide((side * s[i] - end[i]) * stretch.sign, h[i], jnp.inf)
+            stretch = stretch.until(length, _End.SIDE, i, side, (normal != i) & (length > 0))
+    return stretch

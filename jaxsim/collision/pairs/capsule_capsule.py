@@ -27,6 +27,7 @@ def capsule_capsule(a: Shape, b: Shape, margin: Array) -> Points:
     two points are the ends of the stretch on which the segments run beside each other.
     """
     del margin
+    a, b = a.apart(), b.apart()
     axis1, axis2 = a.axes.z * a.size.y, b.axes.z * b.size.y
     dif = a.pos - b.pos
     ma, mb, mc = axis1.dot(axis1), -axis1.dot(axis2), axis2.dot(axis2)

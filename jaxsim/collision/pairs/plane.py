@@ -20,16 +20,20 @@ __all__ = ["plane_box", "plane_capsule", "plane_cylinder", "plane_ellipsoid", "p
 
 
 @collider(GeomType.PLANE, GeomType.SPHERE, points=1, exhaustive=1024)
+@stage
 def plane_sphere(plane: Shape, sphere: Shape, margin: Array) -> Points:
     """Plane against sphere: one point."""
     del margin
+    plane, sphere = plane.apart(), sphere.apart()
     return stack_points([_plane_ball(plane, sphere.pos, sphere.size.x)])
 
 
 @collider(GeomType.PLANE, GeomType.CAPSULE, points=2, exhaustive=1024)
+@stage
 def plane_capsule(plane: Shape, capsule: Shape, margin: Array) -> Points:
     """Plane against capsule: one point an end, first tangent along the capsule."""
     del margin
+    plane, capsule = plane.apart(), capsule.apart()
     axis = capsule.axes.z
     half = axis * capsule.size.y
     ends = [_plane_ball(plane, end, capsule.size.x) for end in (capsule.pos + half, capsule.pos - half)]
@@ -37,9 +41,11 @@ def plane_capsule(plane: Shape, capsule: Shape, margin: Array) -> Points:
 
 
 @collider(GeomType.PLANE, GeomType.BOX, points=4, exhaustive=1024)
+@stage
 def plane_box(plane: Shape, box: Shape, margin: Array) -> Points:
     """Plane against box: of each of the four pairs of opposite corners, the lower one."""
     del margin
+    plane, box = plane.apart(), box.apart()
     normal = plane.axes.z
     height = (box.pos - plane.pos).dot(normal)
     local = box.axes.to_local(normal)
@@ -64,6 +70,7 @@ def plane_cylinder(plane: Shape, cylinder: Shape, margin: Array) -> Points:
     body: the distance stays exact, as it is stationary in the place on the rim.
     """
     del margin
+    plane, cylinder = plane.apart(), cylinder.apart()
     radius, half = cylinder.size.x, cylinder.size.y
     normal = plane.axes.z
     height = (cylinder.pos - plane.pos).dot(normal)
@@ -94,9 +101,11 @@ def plane_cylinder(plane: Shape, cylinder: Shape, margin: Array) -> Points:
 
 
 @collider(GeomType.PLANE, GeomType.ELLIPSOID, points=1, exhaustive=1024)
+@stage
 def plane_ellipsoid(plane: Shape, ellipsoid: Shape, margin: Array) -> Points:
     """Plane against ellipsoid: one point, the support point in direction -n, -s^2 n / |s n| in the local frame."""
     del margin
+    plane, ellipsoid = plane.apart(), ellipsoid.apart()
     normal = plane.axes.z
     n = ellipsoid.axes.to_local(normal)
     scaled = Vec(*(s * c for s, c in zip(ellipsoid.size, n, strict=True)))
