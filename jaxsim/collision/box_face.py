@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jax import Array
+import numpy as np
+from jax import Array, lax
 
 from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import stage
@@ -14,14 +15,17 @@ _POINTS = 8
 """Most corners of the common part of two quadrangles."""
 
 
-@stage
+_UNCUT, _CUT_X, _CUT_Y, _CUTS = range(4)
+"""An edge that ends at its own end, at a side |x| = half_x, or at a side |y| = half_y; and how many cases these are."""
+
+
 def clip_to_rectangle(
     centre: Vec, u: Vec, v: Vec, half_x: Array, half_y: Array, height: Array
 ) -> tuple[Vec, Array]:
     """Corners of the part of the parallelogram `centre + [-1, 1] u + [-1, 1] v` above a rectangle.
 
     They are the ends of its four edges, clipped, and the corners of the rectangle inside it; corners that coincide
-    count once, those higher than `height` not at all.
+    count once, those higher than `height` not at all. Which they are is chosen without derivatives.
 
     Args:
       centre: z is the height above the rectangle, m; components (npair, W), as all below.
@@ -34,6 +38,14 @@ def clip_to_rectangle(
     Returns:
       eight points, components (npair, 8, W), and whether each is in use.
     """
+    shape = centre, u, v, half_x, half_y
+    codes, valid = _chosen(*lax.stop_gradient((*shape, height)))
+    return _corner(codes, *shape), valid
+
+
+@stage
+def _chosen(centre: Vec, u: Vec, v: Vec, half_x: Array, half_y: Array, height: Array) -> tuple[Array, Array]:
+    """Which corners there are, as codes of `_corner`, (npair, 8, W)."""
     eps = jnp.finfo(centre.x.dtype).eps
     scale = half_x + half_y
     # lengths below this are rounding errors of edges that lie on each other
@@ -43,13 +55,15 @@ def clip_to_rectangle(
     start = _rows([centre + u + v, centre - u + v, centre - u - v, centre + u - v])
     run = _rows([u * -2.0, v * -2.0, u * 2.0, v * 2.0])
     enter, leave = jnp.zeros_like(start.x), jnp.ones_like(start.x)
-    for x, dx, limit in ((start.x, run.x, hx), (start.y, run.y, hy)):
+    enters = leaves = jnp.full(start.x.shape, _UNCUT, jnp.int32)
+    for cut, x, dx, limit in ((_CUT_X, start.x, run.x, hx), (_CUT_Y, start.y, run.y, hy)):
         level = jnp.abs(dx) <= snap
         inverse = 1.0 / jnp.where(level, 1.0, dx)
         one, two = (-limit - x) * inverse, (limit - x) * inverse
         outside = jnp.abs(x) > limit + snap
         low = jnp.where(level, jnp.where(outside, jnp.inf, -jnp.inf), jnp.minimum(one, two))
         high = jnp.where(level, jnp.where(outside, -jnp.inf, jnp.inf), jnp.maximum(one, two))
+        enters, leaves = jnp.where(low > enter, cut, enters), jnp.where(high < leave, cut, leaves)
         enter, leave = jnp.maximum(enter, low), jnp.minimum(leave, high)
     some = enter <= leave + 64 * eps
     whole = leave >= 1
@@ -58,10 +72,7 @@ def clip_to_rectangle(
 
     corner_x = jnp.concatenate([hx, -hx, -hx, hx], axis=-2)
     corner_y = jnp.concatenate([hy, hy, -hy, -hy], axis=-2)
-    inverse = 1.0 / (u.x * v.y - u.y * v.x)
-    dx, dy = corner_x - centre.x[..., None, :], corner_y - centre.y[..., None, :]
-    a = (dx * (v.y * inverse)[..., None, :]) - dy * (v.x * inverse)[..., None, :]
-    b = (dy * (u.x * inverse)[..., None, :]) - dx * (u.y * inverse)[..., None, :]
+    a, b = _solve(*(w.lifted() for w in (u, v)), corner_x - centre.x[:, None], corner_y - centre.y[:, None])
     covered = (jnp.abs(a) <= 1 + 64 * eps) & (jnp.abs(b) <= 1 + 64 * eps)
     corner_z = centre.z[..., None, :] + a * u.z[..., None, :] + b * v.z[..., None, :]
     corner = Vec(*jnp.broadcast_arrays(corner_x, corner_y, corner_z))
@@ -71,7 +82,48 @@ def clip_to_rectangle(
     valid = valid & (points.z <= height[..., None, :])
     radius = 1e-14 if eps < 1e-10 else 1e-10
     valid = _distinct(points, valid, radius * (half_x * half_x + half_y * half_y)[..., None, :])
-    return _compact(points, valid)
+    cuts = jnp.concatenate([enters, leaves, jnp.zeros_like(enters)], axis=-2)
+    number = np.arange(cuts.shape[-2], dtype=np.int32)[:, None]
+    return _compact(cuts + _CUTS * number, valid)
+
+
+@stage
+def _corner(code: Array, centre: Vec, u: Vec, v: Vec, half_x: Array, half_y: Array) -> Vec:
+    """Corners by their codes, each `centre + a u + b v`.
+
+    A code says where an edge ends, and which: 0-3 beginnings of the edges, 4-7 their ends, 8-11 corners of the
+    rectangle. Edge k runs from corner k to the next: ++, -+, --, +-.
+    """
+    number, cut = code // _CUTS, code % _CUTS
+    edge = number % 4
+    on_edge, begins, along_u = number < 8, number < 4, edge % 2 == 0
+    sign_u = jnp.where((edge == 0) | (edge == 3), 1.0, -1.0).astype(centre.x.dtype)
+    sign_v = jnp.where(edge < 2, 1.0, -1.0).astype(centre.x.dtype)
+    c, u, v, hx, hy = centre.lifted(), u.lifted(), v.lifted(), half_x[:, None], half_y[:, None]
+
+    # along the coordinate that is cut: half edge that is walked, the other, centre and side
+    by_y = cut == _CUT_Y
+    one_u, one_v, place, half = (
+        jnp.where(by_y, q, p) for p, q in ((u.x, u.y), (v.x, v.y), (c.x, c.y), (hx, hy))
+    )
+    walked, other = jnp.where(along_u, one_u, one_v), jnp.where(along_u, one_v, one_u)
+    begin_at, fixed = jnp.where(along_u, sign_u, sign_v), jnp.where(along_u, sign_v, sign_u)
+    # an edge is walked from `begin_at` to its opposite, so it enters by the side on which it begins
+    side = jnp.where((begin_at * walked > 0) == begins, half, -half)
+    is_cut = on_edge & (cut != _UNCUT)
+    met = (side - place - fixed * other) / jnp.where(is_cut, walked, 1.0)
+    at = jnp.where(is_cut, met, jnp.where(begins, begin_at, -begin_at))
+
+    a, b = _solve(u, v, sign_u * hx - c.x, sign_v * hy - c.y)
+    a = jnp.where(on_edge, jnp.where(along_u, at, fixed), a)
+    b = jnp.where(on_edge, jnp.where(along_u, fixed, at), b)
+    return c + u * a + v * b
+
+
+def _solve(u: Vec, v: Vec, dx: Array, dy: Array) -> tuple[Array, Array]:
+    """Coefficients of u and v whose sum is (dx, dy) in the xy plane."""
+    inverse = 1.0 / (u.x * v.y - u.y * v.x)
+    return dx * (v.y * inverse) - dy * (v.x * inverse), dy * (u.x * inverse) - dx * (u.y * inverse)
 
 
 def _rows(vectors: list[Vec]) -> Vec:
@@ -100,14 +152,13 @@ def _distinct(points: Vec, valid: Array, square: Array) -> Array:
 
 
 @stage
-def _compact(points: Vec, valid: Array) -> tuple[Vec, Array]:
-    """Moves the valid points to the front, in order, and keeps eight."""
+def _compact(numbers: Array, valid: Array) -> tuple[Array, Array]:
+    """Moves the valid numbers to the front, in order, and keeps eight."""
     slot = jnp.arange(1, _POINTS + 1)[:, None]
     rank = jnp.zeros((*valid.shape[:-2], 1, valid.shape[-1]), jnp.int32)
-    chosen = [jnp.zeros((*valid.shape[:-2], _POINTS, valid.shape[-1]), points.x.dtype)] * 3
+    chosen = jnp.zeros((*valid.shape[:-2], _POINTS, valid.shape[-1]), numbers.dtype)
     for k in range(valid.shape[-2]):
         own = valid[..., k : k + 1, :]
         rank = rank + own.astype(jnp.int32)
-        here = own & (rank == slot)
-        chosen = [jnp.where(here, c[..., k : k + 1, :], old) for c, old in zip(points, chosen, strict=True)]
-    return Vec(*chosen), slot <= rank
+        chosen = jnp.where(own & (rank == slot), numbers[..., k : k + 1, :], chosen)
+    return chosen, slot <= rank

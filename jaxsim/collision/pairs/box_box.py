@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 from jaxsim.collision.box_face import clip_to_rectangle
 from jaxsim.collision.points import Points, Shape
@@ -174,7 +174,7 @@ def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Shape, box2: Shape) -
 
     def signs(one: Array, two: Array) -> list[tuple[Array, Array, Array]]:
         """The supporting corner's signs, and with a sign-less component flipped, and whether that is needed."""
-        u, v = (jnp.where(c >= 0, 1.0, -1.0).astype(c.dtype) for c in (one, two))
+        u, v = (jnp.where(c >= 0, 1.0, -1.0).astype(c.dtype) for c in lax.stop_gradient((one, two)))
         loose1 = jnp.abs(one) < tiny
         loose2 = (jnp.abs(two) < tiny) & ~loose1
         return [
@@ -182,19 +182,26 @@ def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Shape, box2: Shape) -
             (jnp.where(loose1, -u, u), jnp.where(loose2, -v, v), loose1 | loose2),
         ]
 
+    def corners(u1: Array, v1: Array, u2: Array, v2: Array, held: bool) -> tuple[Vec, Vec]:
+        """Nearest points of the edges through the corners with these signs."""
+        frame = (rows, p, s1, s2, along2, across)
+        rows_, p_, s1_, s2_, along_, across_ = lax.stop_gradient(frame) if held else frame
+        corner1 = Vec(jnp.zeros_like(u1), u1 * s1_.y, v1 * s1_.z)
+        m, n = -u2 * s2_.y, -v2 * s2_.z
+        corner2 = Vec(*(row.y * m + row.z * n + c for row, c in zip(rows_, p_, strict=True)))
+        return _nearest_on_edges(corner1, corner2, along_, across_, s1_.x, s2_.x)
+
     nearest = jnp.full(p.x.shape, jnp.inf, p.x.dtype)
-    w1 = w2 = p
+    chosen = (nearest,) * 4
     for u1, v1, may1 in signs(a1, a2):
-        corner1 = Vec(jnp.zeros_like(u1), u1 * s1.y, v1 * s1.z)
         for u2, v2, may2 in signs(b1, b2):
-            m, n = -u2 * s2.y, -v2 * s2.z
-            corner2 = Vec(*(row.y * m + row.z * n + c for row, c in zip(rows, p, strict=True)))
-            near1, near2 = _nearest_on_edges(corner1, corner2, along2, across, s1.x, s2.x)
+            near1, near2 = corners(u1, v1, u2, v2, held=True)
             gap = near2 - near1
             square = gap.dot(gap)
             better = may1 & may2 & (square < nearest)
             nearest = jnp.where(better, square, nearest)
-            w1, w2 = near1.where(better, w1), near2.where(better, w2)
+            chosen = tuple(jnp.where(better, x, old) for x, old in zip((u1, v1, u2, v2), chosen, strict=True))
+    w1, w2 = corners(*chosen, held=False)
     gap = w2 - w1
     dist = gap.y * a1 + gap.z * a2
     normal = axes[1] * a1 + axes[2] * a2
