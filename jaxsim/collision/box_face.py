@@ -72,7 +72,7 @@ def _chosen(centre: Vec, u: Vec, v: Vec, half_x: Array, half_y: Array, height: A
 
     corner_x = jnp.concatenate([hx, -hx, -hx, hx], axis=-2)
     corner_y = jnp.concatenate([hy, hy, -hy, -hy], axis=-2)
-    a, b = _solve(*(w.lifted() for w in (u, v)), corner_x - centre.x[:, None], corner_y - centre.y[:, None])
+    a, b = _solve(u.lifted(), v.lifted(), corner_x - centre.x[:, None], corner_y - centre.y[:, None])
     covered = (jnp.abs(a) <= 1 + 64 * eps) & (jnp.abs(b) <= 1 + 64 * eps)
     corner_z = centre.z[..., None, :] + a * u.z[..., None, :] + b * v.z[..., None, :]
     corner = Vec(*jnp.broadcast_arrays(corner_x, corner_y, corner_z))

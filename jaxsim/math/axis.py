@@ -5,9 +5,10 @@ Picking is a gather whose transpose is again a sum of gathers: XLA's scatter is 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -36,6 +37,12 @@ _CONTRACTED = 32
 
 _WRITTEN_OUT = 256
 """Most terms of a sum that programs for accelerators compute in one kernel."""
+
+_LARGE = 1 << 14
+"""Entries of a matrix from which blocks on its diagonal are looked for."""
+
+_SPARSE = 3
+"""How many times fewer entries the blocks must have."""
 
 _DENSE_FROM = 5
 """A row picked at least this often is summed by a matrix product in the transpose, else by repeated picking."""
@@ -131,12 +138,78 @@ _components = linear(
 
 
 def mask_product(mask: np.ndarray, x: Array) -> Array:
-    """`mask @ x` over the first axis: a constant (m, n) matrix times x (n, ..., W), as one matrix product."""
+    """`mask @ x` over the first axis: a constant (m, n) matrix times x (n, ..., W), as one matrix product.
+
+    On a CPU a large matrix of many trees, nearly all zero, is a product for each of a few runs of equal blocks.
+    """
     m, n = mask.shape
     if m == 0 or n == 0:
         return jnp.zeros((m, *x.shape[1:]), x.dtype)
-    flat = lax.dot(jnp.asarray(mask, x.dtype), x.reshape(n, -1), precision=lax.Precision.HIGHEST)
-    return flat.reshape(m, *x.shape[1:])
+    flat = x.reshape(n, -1)
+    runs = [_Run(1, slice(0, m), slice(0, n))]
+    if platform() == "cpu" and mask.size >= _LARGE:
+        runs = _runs(mask.shape, mask.tobytes(), mask.dtype.str) or runs
+    parts = [_run_product(mask, run, flat) for run in runs]
+    return concat(parts).reshape(m, *x.shape[1:])
+
+
+class _Run(NamedTuple):
+    """Blocks of a matrix that are equal, one after the other, and the rows and columns of the first."""
+
+    blocks: int
+    rows: slice
+    columns: slice
+
+
+def _run_product(mask: np.ndarray, run: _Run, x: Array) -> Array:
+    """What the rows of a run make of x (n, k)."""
+    block, (count, _, columns) = mask[run.rows, run.columns], run
+    high, wide = block.shape
+    if wide == 0:
+        return jnp.zeros((count * high, x.shape[1]), x.dtype)
+    own = lax.slice_in_dim(x, columns.start, columns.start + count * wide)
+    if count == 1:
+        return lax.dot(jnp.asarray(block, x.dtype), own, precision=lax.Precision.HIGHEST)
+    blocks = jnp.broadcast_to(jnp.asarray(block, x.dtype), (count, high, wide))
+    product = jnp.matmul(blocks, own.reshape(count, wide, -1), precision=lax.Precision.HIGHEST)
+    return product.reshape(count * high, -1)
+
+
+@functools.lru_cache(maxsize=256)
+def _runs(shape: tuple[int, int], entries: bytes, dtype: str) -> list[_Run] | None:
+    """The runs that make up a matrix; None: it is one, or they are not worth it."""
+    mask = np.frombuffer(entries, dtype).reshape(shape) != 0
+    some = mask.any(axis=1)
+    starts = np.where(some, mask.argmax(axis=1), 0)
+    stops = np.where(some, shape[1] - mask[:, ::-1].argmax(axis=1), 0)
+    # rows that share columns make a block, with rows of zeros before them; one that has most columns is alone
+    blocks: list[tuple[int, int, int]] = []
+    for i, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
+        row, low, high = blocks[-1] if blocks else (0, 0, 0)
+        wide = 2 * max(high - low, stop - start) > shape[1]
+        if blocks and (low == high or (not wide and start < high and low < stop)):
+            blocks[-1] = (row, start, stop) if low == high else (row, min(low, start), max(high, stop))
+        else:
+            blocks.append((i, start, stop))
+    ends = [row for row, _, _ in blocks[1:]] + [shape[0]]
+    nexts = [low for _, low, _ in blocks[1:]] + [shape[1]]
+    blocks = [(row, low, max(high, after)) for (row, low, high), after in zip(blocks, nexts, strict=True)]
+    runs: list[_Run] = []
+    area = 0
+    for (row, low, high), end in zip(blocks, ends, strict=True):
+        area += (end - row) * (high - low)
+        own = _Run(1, slice(row, end), slice(low, high))
+        last = runs[-1] if runs else None
+        follows = last is not None and low == last.columns.start + last.blocks * (high - low)
+        if (
+            last is not None
+            and follows
+            and np.array_equal(mask[last.rows, last.columns], mask[row:end, low:high])
+        ):
+            runs[-1] = last._replace(blocks=last.blocks + 1)
+        else:
+            runs.append(own)
+    return runs if _SPARSE * area < mask.size and len(runs) <= _FUSED else None
 
 
 def contract(a: Array, b: Array) -> Array:

@@ -65,7 +65,10 @@ def add_by_world(x: Array, rows: Array, n: int) -> Array:
     into = jnp.zeros((n, x.shape[-1]), x.dtype)
     if rows.shape[-1] == 1:
         return into.at[rows[..., 0]].add(x, mode="promise_in_bounds")
-    return into.at[rows, np.arange(x.shape[-1])].add(x, mode="promise_in_bounds")
+    width = x.shape[-1]
+    # flat places are an index as it is: of rows and worlds XLA would first make a table of pairs
+    places = (rows * width + jnp.arange(width, dtype=rows.dtype)).reshape(-1)
+    return into.reshape(-1).at[places].add(x.reshape(-1), mode="promise_in_bounds").reshape(n, width)
 
 
 def first_marked(marked: Array, size: int, fill: Array | int) -> Array:

@@ -25,7 +25,7 @@ from jaxsim.math.stage import platform, stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
 from jaxsim.structure.rows import Chains, Movers
-from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of, places_of
+from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of
 
 __all__ = [
     "ChainFrames",
@@ -281,10 +281,13 @@ class ChainJacobian(Record):
 
     def _squares(self, structure: TreeStructure, C: Curvature, one: Side, other: Side) -> Array:
         """What J^T C J has of two sides, or of one."""
-        k = one.J.shape[2]
-        at = np.tril_indices(k) if one is other else tuple(x.reshape(-1) for x in np.indices((k, k)))
-        places = jnp.asarray(places_of(structure).reshape(-1, 1))
-        places = rows_by_world(places, one.dofs[:, at[0]] * self.nv + other.dofs[:, at[1]])
+        starts = np.array(structure.offset[:-1], np.int32)
+        depths = np.array([len(path) - 1 for path in structure.paths], np.int32)
+        chains = [
+            [side.dofs, *(rows_by_world(jnp.asarray(x[:, None]), side.dofs) for x in (starts, depths))]
+            for side in ([one] if one is other else [one, other])
+        ]
+        places = _places(*chains, last=structure.size)
         squares = _products(_weighted(C, one.J).reshape(one.J.shape), other.J, same=one is other)
         return add_by_world(squares, places, structure.size + 1)[:-1]
 
@@ -345,6 +348,29 @@ def along_axes(pos: Array, frame: Array, moves: Array, sign: Array, *, dim: int)
     axes = [Vec(*components(axis[:, :, None], axis=1)) for axis in components(frame, axis=1)]
     rows = [linear.dot(axis) for axis in axes[:dim]] + [turn.dot(axis) for axis in axes[: max(0, dim - 3)]]
     return jnp.stack([row * sign for row in rows], axis=1)
+
+
+@stage
+@stage
+def _places(first: list[Array], second: list[Array] | None = None, *, last: int) -> Array:
+    """Where products of the dofs of two chains, or of one, are in a tree matrix; `(n, k^2, W)` as `_products` has them.
+
+    An entry is where its row starts, and as far on as its column is below the root. Others, whose products are zero,
+    are somewhere.
+
+    Args:
+      first: dofs of a chain, where their rows start, and how far they are below the root, each `(n, k, W)`.
+      second: the same of another; None: the same chain, which goes down from the root.
+      last: the last place there is.
+    """
+    k = first[0].shape[1]
+    if second is None:
+        row, column = np.tril_indices(k)
+        return jnp.minimum(first[1][:, row] + first[2][:, column], last)
+    row, column = (x.reshape(-1) for x in np.indices((k, k)))
+    one, other = ([x[:, at] for x in side] for side, at in ((first, row), (second, column)))
+    lower = one[0] >= other[0]
+    return jnp.minimum(jnp.where(lower, one[1] + other[2], other[1] + one[2]), last)
 
 
 @stage

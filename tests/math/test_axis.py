@@ -42,6 +42,39 @@ def test_mask_product_is_exact_for_ones():
     np.testing.assert_array_equal(mask_product(mask, jnp.asarray(x)), x[[2, 0]])
 
 
+def _trees(sizes: list[int], root: int) -> np.ndarray:
+    """Blocks of triangles on the diagonal, below a row of zeros and, if asked, one of ones."""
+    blocks = [np.tri(k, k + 1) for k in sizes]
+    total = np.zeros((sum(sizes), sum(k + 1 for k in sizes)))
+    row = column = 0
+    for block in blocks:
+        total[row : row + block.shape[0], column : column + block.shape[1]] = block
+        row, column = row + block.shape[0], column + block.shape[1]
+    return np.concatenate([np.zeros((1, total.shape[1])), np.ones((root, total.shape[1])), total])
+
+
+@pytest.mark.parametrize(
+    ("mask", "products"),
+    [
+        (_trees([16] * 10, root=0), 2),
+        (_trees([16] * 10, root=1), 3),
+        (_trees([30, *[16] * 8, 7, 7], root=1), 4),
+        (np.concatenate([_trees([16] * 8, root=0), _trees([16] * 8, root=0)]), 5),
+        (np.random.default_rng(0).integers(0, 2, (128, 128)), 1),
+        (np.tri(200), 1),
+        (np.zeros((128, 128)), 1),
+    ],
+)
+def test_mask_product_of_many_trees(mask, products):
+    rng = np.random.default_rng(1)
+    x, y = rng.standard_normal((mask.shape[1], 2, 3)), rng.standard_normal((mask.shape[0], 2, 3))
+    value, pull = jax.vjp(lambda x: mask_product(mask, x), jnp.asarray(x))
+    np.testing.assert_allclose(value, np.tensordot(mask, x, 1), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(pull(jnp.asarray(y))[0], np.tensordot(mask.T, y, 1), rtol=1e-13, atol=1e-13)
+    program = str(jax.make_jaxpr(lambda x: mask_product(mask, x))(x))
+    assert program.count("dot_general") <= products
+
+
 def test_concat_widens():
     assert concat([jnp.zeros((2, 1)), jnp.ones((3, 5))]).shape == (5, 5)
 

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.collision.box_face import clip_to_rectangle
-from jaxsim.collision.points import Points, Shape
+from jaxsim.collision.points import Placed, Points, Shape
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.enums import GeomType
 from jaxsim.math.constants import MINVAL
@@ -60,9 +60,9 @@ def _matrix(rows: Iterable[Vec]) -> _Matrix:
 
 
 @collider(GeomType.BOX, GeomType.BOX, points=8, exhaustive=32)
-def box_box(box1: Shape, box2: Shape, margin: Array) -> Points:
+def box_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Box against box: up to eight points."""
-    box1, box2 = box1.apart(), box2.apart()
+    box1, box2 = geom1.apart(), geom2.apart()
     offset = box2.pos - box1.pos
     p21, p12 = box1.axes.to_local(offset), box2.axes.to_local(-offset)
     R: _Matrix = _matrix(Vec(*(a.dot(b) for b in box2.axes)) for a in box1.axes)
@@ -152,7 +152,7 @@ def _cycle_rows(m: _Matrix | Frame, first: Array) -> _Matrix:
 
 
 @stage
-def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Shape, box2: Shape) -> Points:
+def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Placed, box2: Placed) -> Points:
     """Midpoint of the nearest points of the two supporting edges, depth along the separating axis.
 
     Axes are cycled so that the edges run along axis 0 of their boxes. Where a component of the separating axis has no
@@ -226,7 +226,7 @@ def _nearest_on_edges(
 
 @stage
 def _face_contact(
-    code: Array, R: _Matrix, p21: Vec, p12: Vec, box1: Shape, box2: Shape, margin: Array
+    code: Array, R: _Matrix, p21: Vec, p12: Vec, box1: Placed, box2: Placed, margin: Array
 ) -> Points:
     """The face of the incident box, clipped to the reference face; points midway between the two.
 

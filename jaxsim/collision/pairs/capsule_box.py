@@ -119,8 +119,9 @@ class _Stretch(NamedTuple):
     ) -> _Stretch:
         """The shorter of both."""
         shorter = (length < self.length) & when
-        other = (length, end, axis, side)
-        return _Stretch(*(jnp.where(shorter, b, a) for a, b in zip(self, other, strict=False)), self.sign)
+        own, other = (self.length, self.end, self.axis, self.side), (length, end, axis, side)
+        length_, end_, axis_, side_ = (jnp.where(shorter, b, a) for a, b in zip(own, other, strict=True))
+        return _Stretch(length_, end_, axis_, side_, self.sign)
 
     def unless(self, better: Array, other: _Stretch) -> _Stretch:
         """`other` where `better`."""
@@ -129,25 +130,25 @@ class _Stretch(NamedTuple):
 
 @collider(GeomType.CAPSULE, GeomType.BOX, points=2, exhaustive=64)
 @stage
-def capsule_box(capsule: Shape, box: Shape, margin: Array) -> Points:
+def capsule_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Capsule against box: up to two points.
 
     Which feature is nearest and what ends the stretch is chosen without derivatives.
     """
-    one, other = capsule.apart(), box.apart()
-    p = other.axes.to_local(one.pos - other.pos)
-    axis = other.axes.to_local(one.axes.z)
-    half, s = one.size.y, other.size
+    capsule, box = geom1.apart(), geom2.apart()
+    p = box.axes.to_local(capsule.pos - box.pos)
+    axis = box.axes.to_local(capsule.axes.z)
+    half, s = capsule.size.y, box.size
     h = axis * half
     held = p.stop(), h.stop(), s.stop()
-    best = _nearest(*held, *lax.stop_gradient((margin + 2.0 * one.size.x, half)))
+    best = _nearest(*held, *lax.stop_gradient((margin + 2.0 * capsule.size.x, half)))
     t, x, best = _place(p, h, s, half, best)
     second, exists = _second(*held, axis.stop(), *lax.stop_gradient((t, x)), best)
     offset = jnp.where(exists, _offset(p, h, s, t, x, second), 0.0)
     points = []
     for at, valid in ((t, best.kind != _Feature.NONE), (t + offset, exists)):
-        centre = one.pos + one.axes.z * (half * at)
-        points.append(ball_box(centre, one.size.x, other)._replace(valid=valid))
+        centre = capsule.pos + capsule.axes.z * (half * at)
+        points.append(ball_box(centre, capsule.size.x, box)._replace(valid=valid))
     return stack_points(points)
 
 

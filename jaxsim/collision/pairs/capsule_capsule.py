@@ -19,7 +19,7 @@ PARALLEL = 1e-8
 
 @collider(GeomType.CAPSULE, GeomType.CAPSULE, points=2, usual=1, exhaustive=256)
 @stage
-def capsule_capsule(a: Shape, b: Shape, margin: Array) -> Points:
+def capsule_capsule(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Capsule against capsule: one point, or two where the axes are parallel.
 
     With segment points p1 = c1 + x1 a1 and p2 = c2 + x2 a2, x in [-1, 1], |p1 - p2|^2 is the quadratic form
@@ -27,7 +27,7 @@ def capsule_capsule(a: Shape, b: Shape, margin: Array) -> Points:
     two points are the ends of the stretch on which the segments run beside each other.
     """
     del margin
-    a, b = a.apart(), b.apart()
+    a, b = geom1.apart(), geom2.apart()
     axis1, axis2 = a.axes.z * a.size.y, b.axes.z * b.size.y
     dif = a.pos - b.pos
     ma, mb, mc = axis1.dot(axis1), -axis1.dot(axis2), axis2.dot(axis2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.points import Points, Shape, stack_points
+from jaxsim.collision.points import Placed, Points, Shape, stack_points
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
 from jaxsim.math.constants import MINVAL
@@ -21,19 +21,19 @@ __all__ = ["plane_box", "plane_capsule", "plane_cylinder", "plane_ellipsoid", "p
 
 @collider(GeomType.PLANE, GeomType.SPHERE, points=1, exhaustive=1024)
 @stage
-def plane_sphere(plane: Shape, sphere: Shape, margin: Array) -> Points:
+def plane_sphere(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Plane against sphere: one point."""
     del margin
-    plane, sphere = plane.apart(), sphere.apart()
+    plane, sphere = geom1.apart(), geom2.apart()
     return stack_points([_plane_ball(plane, sphere.pos, sphere.size.x)])
 
 
 @collider(GeomType.PLANE, GeomType.CAPSULE, points=2, exhaustive=1024)
 @stage
-def plane_capsule(plane: Shape, capsule: Shape, margin: Array) -> Points:
+def plane_capsule(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Plane against capsule: one point an end, first tangent along the capsule."""
     del margin
-    plane, capsule = plane.apart(), capsule.apart()
+    plane, capsule = geom1.apart(), geom2.apart()
     axis = capsule.axes.z
     half = axis * capsule.size.y
     ends = [_plane_ball(plane, end, capsule.size.x) for end in (capsule.pos + half, capsule.pos - half)]
@@ -42,10 +42,10 @@ def plane_capsule(plane: Shape, capsule: Shape, margin: Array) -> Points:
 
 @collider(GeomType.PLANE, GeomType.BOX, points=4, exhaustive=1024)
 @stage
-def plane_box(plane: Shape, box: Shape, margin: Array) -> Points:
+def plane_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Plane against box: of each of the four pairs of opposite corners, the lower one."""
     del margin
-    plane, box = plane.apart(), box.apart()
+    plane, box = geom1.apart(), geom2.apart()
     normal = plane.axes.z
     height = (box.pos - plane.pos).dot(normal)
     local = box.axes.to_local(normal)
@@ -62,7 +62,7 @@ def plane_box(plane: Shape, box: Shape, margin: Array) -> Points:
 
 @collider(GeomType.PLANE, GeomType.CYLINDER, points=4, exhaustive=1024)
 @stage
-def plane_cylinder(plane: Shape, cylinder: Shape, margin: Array) -> Points:
+def plane_cylinder(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Plane against cylinder: the lowest point of each rim, and two more that span a triangle on the lower disk.
 
     In the cylinder's frame the radius to the lowest point is -(n_x, n_y), normalised; a disk parallel to the plane
@@ -70,7 +70,7 @@ def plane_cylinder(plane: Shape, cylinder: Shape, margin: Array) -> Points:
     body: the distance stays exact, as it is stationary in the place on the rim.
     """
     del margin
-    plane, cylinder = plane.apart(), cylinder.apart()
+    plane, cylinder = geom1.apart(), geom2.apart()
     radius, half = cylinder.size.x, cylinder.size.y
     normal = plane.axes.z
     height = (cylinder.pos - plane.pos).dot(normal)
@@ -102,10 +102,10 @@ def plane_cylinder(plane: Shape, cylinder: Shape, margin: Array) -> Points:
 
 @collider(GeomType.PLANE, GeomType.ELLIPSOID, points=1, exhaustive=1024)
 @stage
-def plane_ellipsoid(plane: Shape, ellipsoid: Shape, margin: Array) -> Points:
+def plane_ellipsoid(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Plane against ellipsoid: one point, the support point in direction -n, -s^2 n / |s n| in the local frame."""
     del margin
-    plane, ellipsoid = plane.apart(), ellipsoid.apart()
+    plane, ellipsoid = geom1.apart(), geom2.apart()
     normal = plane.axes.z
     n = ellipsoid.axes.to_local(normal)
     scaled = Vec(*(s * c for s, c in zip(ellipsoid.size, n, strict=True)))
@@ -117,7 +117,7 @@ def plane_ellipsoid(plane: Shape, ellipsoid: Shape, margin: Array) -> Points:
     return stack_points([Points(dist, pos, normal)])
 
 
-def _plane_ball(plane: Shape, centre: Vec, radius: Array) -> Points:
+def _plane_ball(plane: Placed, centre: Vec, radius: Array) -> Points:
     """Single point between a plane and a sphere."""
     normal = plane.axes.z
     dist = (centre - plane.pos).dot(normal) - radius

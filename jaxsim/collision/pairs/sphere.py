@@ -20,19 +20,19 @@ __all__ = ["sphere_box", "sphere_capsule", "sphere_cylinder", "sphere_sphere"]
 
 @collider(GeomType.SPHERE, GeomType.SPHERE, points=1, exhaustive=512)
 @stage
-def sphere_sphere(a: Shape, b: Shape, margin: Array) -> Points:
+def sphere_sphere(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Sphere against sphere: one point."""
     del margin
-    a, b = a.apart(), b.apart()
+    a, b = geom1.apart(), geom2.apart()
     return stack_points([two_balls(a.pos, a.size.x, b.pos, b.size.x, across_axes(a, b))])
 
 
 @collider(GeomType.SPHERE, GeomType.CAPSULE, points=1, exhaustive=512)
 @stage
-def sphere_capsule(sphere: Shape, capsule: Shape, margin: Array) -> Points:
+def sphere_capsule(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Sphere against the nearest sphere on the capsule's segment: one point."""
     del margin
-    sphere, capsule = sphere.apart(), capsule.apart()
+    sphere, capsule = geom1.apart(), geom2.apart()
     axis, half = capsule.axes.z, capsule.size.y
     x = jnp.clip(axis.dot(sphere.pos - capsule.pos), -half, half)
     nearest = capsule.pos + axis * x
@@ -43,19 +43,19 @@ def sphere_capsule(sphere: Shape, capsule: Shape, margin: Array) -> Points:
 
 @collider(GeomType.SPHERE, GeomType.BOX, points=1, exhaustive=256)
 @stage
-def sphere_box(sphere: Shape, box: Shape, margin: Array) -> Points:
+def sphere_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Sphere against box: one point."""
     del margin
-    sphere, box = sphere.apart(), box.apart()
+    sphere, box = geom1.apart(), geom2.apart()
     return stack_points([ball_box(sphere.pos, sphere.size.x, box)])
 
 
 @collider(GeomType.SPHERE, GeomType.CYLINDER, points=1, exhaustive=256)
 @stage
-def sphere_cylinder(sphere: Shape, cylinder: Shape, margin: Array) -> Points:
+def sphere_cylinder(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Sphere against cylinder: one point on the side, on a cap or on a rim."""
     del margin
-    sphere, cylinder = sphere.apart(), cylinder.apart()
+    sphere, cylinder = geom1.apart(), geom2.apart()
     radius, half, axis = cylinder.size.x, cylinder.size.y, cylinder.axes.z
     offset = sphere.pos - cylinder.pos
     x = axis.dot(offset)
