@@ -3,7 +3,8 @@
 Directions are those of a cube around the origin: on each of its faces a direction is (1, u, v), along which the height
 of a corner is linear in u and v. So a corner that another one exceeds at the four corners of a cell of the face is
 exceeded in all of the cell. What is left is a short list: cells of which it is longer than a row are divided, and the
-few that still have more, where a direction is the normal of a large polygon, list several rows or are climbed from.
+few that still have more, where a direction is the normal of a large polygon, list several rows, or some corners from
+all around it, from the best of which it is climbed.
 
 A climb goes from neighbour to better neighbour: a linear function on a convex polytope has no local maximum beside the
 global one. It starts from a cell's list and is all that there is where vertices were moved since the model was made.
@@ -29,6 +30,8 @@ END, NEXT, LISTED, CLIMB = 0, 1, 2, 4
 """What follows a row: nothing, or the next one; `LISTED` is added in rows of cells, of which some are climbed from."""
 _MOST = 32
 """Corners that a cell lists at most."""
+_STARTS = 16
+"""Corners that a cell with more lists: a climb from the best of them is short."""
 
 
 def direction_tables(static: Any, corners: list[np.ndarray]) -> dict[str, np.ndarray]:
@@ -210,7 +213,7 @@ def _cells(
         count = grid.sizes
         long = (count > WIDTH) & (level < LEVELS)
         divided, listed = np.flatnonzero(long), np.flatnonzero((count > 0) & ~long)
-        made, taken = _listed(grid.chosen(listed))
+        made, taken = _listed(*_spread(grid.chosen(listed), vert))
         table[places[listed]] = total + taken
         rows.append(made)
         total += len(made)
@@ -226,16 +229,35 @@ def _cells(
     return table, np.concatenate(rows)
 
 
-def _listed(grid: _Grid) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the candidates, once for cells that have the same; and the first of each cell."""
+def _spread(grid: _Grid, vert: np.ndarray) -> tuple[_Grid, np.ndarray]:
+    """With few of too many candidates of a cell, from all around it; and which cells had too many."""
     count = grid.sizes
-    start = np.cumsum(count) - count
-    # of those with too many one, from which a climb begins
-    sizes = np.where(count > _MOST, 1, count)
-    table = np.full((len(count), _MOST), -1)
-    owner, place = np.repeat(np.arange(len(count)), sizes), _runs(sizes)
+    many = count > _MOST
+    # the candidates are about a polygon across the directions: round it by the two coordinates along the cube's face
+    axis = (grid.face % 6 // 2)[grid.cell]
+    across = np.take_along_axis(vert[grid.corner], np.stack([axis + 1, axis + 2], axis=1) % 3, axis=1)
+    middle = [np.bincount(grid.cell, x, len(count)) / np.maximum(count, 1) for x in across.T]
+    angle = np.arctan2(*((x - m[grid.cell]) for x, m in zip(across.T, middle, strict=True)))
+    order = np.lexsort((np.where(many[grid.cell], angle, 0), grid.cell))
+    place = _runs(count)
+    # of n candidates number i * n / k, rounded down, for the k that stay
+    share = np.where(many, _STARTS, count)[grid.cell] * place
+    kept = share % count[grid.cell] < np.where(many, _STARTS, count)[grid.cell]
+    chosen = order[kept]
+    return grid._replace(cell=grid.cell[chosen], corner=grid.corner[chosen]), many
+
+
+def _listed(grid: _Grid, climbed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the candidates, once for cells that have the same; and the first of each cell.
+
+    From the best candidate of some cells a climb goes on.
+    """
+    sizes = grid.sizes
+    start = np.cumsum(sizes) - sizes
+    table = np.full((len(sizes), _MOST), -1)
+    owner, place = np.repeat(np.arange(len(sizes)), sizes), _runs(sizes)
     table[owner, place] = grid.corner[start[owner] + place]
-    table = np.column_stack([table, count > _MOST])
+    table = np.column_stack([table, climbed])
     table, same = np.unique(table, axis=0, return_inverse=True)
     sizes = np.sum(table[:, :_MOST] >= 0, axis=1)
     kind = LISTED + CLIMB * table[:, _MOST]

@@ -14,7 +14,7 @@ import jaxsim
 from jaxsim.collision.convex.hull import Hull, Tables, cell_of, farthest_corners, first_row, hulls_of
 from jaxsim.collision.vec import Vec
 from jaxsim.interop.mujoco import put_model
-from jaxsim.structure.directions import LISTED, WIDTH
+from jaxsim.structure.directions import CLIMB, LISTED, NEXT, WIDTH
 from jaxsim.worlds import expand
 from tests.collision import oracle
 
@@ -113,6 +113,27 @@ def test_the_table_lists_few_corners() -> None:
         )
         what = np.asarray(tables.hulls.row)[np.asarray(row)[0], WIDTH, 0]
         assert np.mean(what == LISTED) > 0.99
+
+
+def test_climbs_begin_near_their_end() -> None:
+    """Beside the normal of a large polygon corners from all around it are listed, and one is next to the farthest."""
+    mj_model = _scene()
+    tables = hulls_of(oracle.native_model(mj_model))
+    mesh = jnp.ones((1, 1), jnp.int32)
+    row, vert = np.asarray(tables.hulls.row)[..., 0], np.asarray(tables.vert)[..., 0]
+    own = vert[mj_model.mesh_vertadr[1] :][: mj_model.mesh_vertnum[1]]
+    flat = int(np.argmin([len(np.unique(x.round(6))) for x in own.T]))
+    ring = np.arctan2(*np.delete(vert, flat, axis=1).T)
+    for angle in np.linspace(0, 2 * np.pi, 50):
+        along = np.insert([1e-4 * np.cos(angle), 1e-4 * np.sin(angle)], flat, 1.0)
+        start = stop = int(first_row(tables.hulls, mesh, Vec(*(jnp.full((1, 1), x) for x in along)))[0, 0])
+        while row[stop, WIDTH] & NEXT:
+            stop += 1
+        assert row[stop, WIDTH] == LISTED + CLIMB
+        listed = row[start : stop + 1, :WIDTH].ravel()
+        best = listed[np.argmax(vert[listed] @ along)]
+        farthest = int(_farthest(tables, mesh, jnp.asarray(along)[None, :, None])[0, 0])
+        assert np.abs(np.angle(np.exp(1j * (ring[best] - ring[farthest])))) < 2.5 * 2 * np.pi / 40
 
 
 def test_directions_that_are_none_have_a_cell() -> None:
