@@ -25,37 +25,44 @@ class Geoms(NamedTuple):
     Attributes:
       pose: centre, then axes by rows, in the world frame (n, 12, W).
       size: sizes, then what the geom adds to the distance of detection, m (n, 4, 1 or W).
-      asset: which mesh or height field, (n, 1 or W).
-      kind: types, (n, 1 or W).
+      asset: which mesh or height field, (n, 1 or W); of numpy where it is known beforehand.
+      kind: types, the same.
     """
 
     pose: Array
     size: Array
-    asset: Array
-    kind: Array
+    asset: Index
+    kind: Index
 
     def at(self, rows: Index) -> Geoms:
         """Some of them, by a constant index or by world."""
-        return Geoms(*(rows_of(x, rows) for x in self))
+
+        def own(x: Index) -> Index:
+            known = isinstance(x, np.ndarray) and isinstance(rows, np.ndarray)
+            return x[rows] if known else rows_of(jnp.asarray(x), rows)
+
+        return Geoms(rows_of(self.pose, rows), rows_of(self.size, rows), own(self.asset), own(self.kind))
 
     def pairs(self, geom1: Index, geom2: Index) -> tuple[Geoms, Geoms]:
         """Geoms 1 and geoms 2 of pairs: constant ones are cut from one table, where XLA fuses the cuts."""
         if not (isinstance(geom1, np.ndarray) and isinstance(geom2, np.ndarray)):
             return self.at(geom1), self.at(geom2)
-        halves = [split(x, [len(geom1), len(geom2)]) for x in self.at(np.concatenate([geom1, geom2]))]
-        first, second = zip(*halves, strict=True)
+        both, sizes = self.at(np.concatenate([geom1, geom2])), [len(geom1), len(geom2)]
+        cut = (np.split(x, sizes[:1]) if isinstance(x, np.ndarray) else split(x, sizes) for x in both)
+        first, second = zip(*cut, strict=True)
         return Geoms(*first), Geoms(*second)
 
     def shape(self, assets: Any) -> Shape:
         """Them, with what `asset` chooses from."""
-        return Shape(Pose(self.pose), self.size, self.asset, self.kind, assets)
+        return Shape(Pose(self.pose), self.size, jnp.asarray(self.asset), jnp.asarray(self.kind), assets)
 
 
 def tabulate(model: Model, data: Data, reach: Array) -> Geoms:
     """All geoms of the model; `reach` is what each adds to the distance of detection, m (ngeom, 1 or W)."""
     pose, size = _tabulate(data.geom_xpos, data.geom_xmat, model.geom_size, reach)
-    asset, kind = (jnp.asarray(x, jnp.int32)[:, None] for x in (model.geom_dataid, model.geom_type))
-    return Geoms(pose, size, asset, kind)
+    return Geoms(
+        pose, size, *(np.asarray(x, np.int32)[:, None] for x in (model.geom_dataid, model.geom_type))
+    )
 
 
 @stage

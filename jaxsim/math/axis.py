@@ -38,7 +38,7 @@ _CONTRACTED = 32
 _WRITTEN_OUT = 256
 """Most terms of a sum that programs for accelerators compute in one kernel."""
 
-_LARGE = 1 << 14
+_LARGE = 1 << 12
 """Entries of a matrix from which blocks on its diagonal are looked for."""
 
 _SPARSE = 3

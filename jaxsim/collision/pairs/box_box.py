@@ -151,6 +151,39 @@ def _cycle_rows(m: _Matrix | Frame, first: Array) -> _Matrix:
     return tuple(Vec(*row) for row in zip(*columns, strict=True))  # pyright: ignore
 
 
+class _Edges(NamedTuple):
+    """Edges along axis 0 of two boxes, in the frame of box 1.
+
+    Attributes:
+      rows: orientation of box 2 by rows.
+      p: centre of box 2, m.
+      s1: half sizes of box 1, m.
+      s2: half sizes of box 2, m.
+      across: square of the sine of the angle between the edges.
+    """
+
+    rows: _Matrix
+    p: Vec
+    s1: Vec
+    s2: Vec
+    across: Array
+
+    def nearest(self, u1: Array, v1: Array, u2: Array, v2: Array) -> tuple[Vec, Vec]:
+        """Nearest points of the edges on the sides of these signs along axes 1 and 2."""
+        along = Vec(*(row.x for row in self.rows))
+        corner1 = Vec(jnp.zeros_like(u1), u1 * self.s1.y, v1 * self.s1.z)
+        m, n = -u2 * self.s2.y, -v2 * self.s2.z
+        corner2 = Vec(*(row.y * m + row.z * n + c for row, c in zip(self.rows, self.p, strict=True)))
+        e = corner2 - corner1
+        b, d1, d2 = along.x, e.x, along.dot(e)
+        skew = self.across >= MINVAL
+        s = jnp.where(skew, (d1 - b * d2) / jnp.where(skew, self.across, 1.0), 0.0)
+        s = jnp.clip(s, -self.s1.x, self.s1.x)
+        t = jnp.clip(b * s - d2, -self.s2.x, self.s2.x)
+        s = jnp.clip(d1 + b * t, -self.s1.x, self.s1.x)
+        return Vec(corner1.x + s, corner1.y, corner1.z), corner2 + along * t
+
+
 @stage
 def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Placed, box2: Placed) -> Points:
     """Midpoint of the nearest points of the two supporting edges, depth along the separating axis.
@@ -161,7 +194,7 @@ def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Placed, box2: Placed)
     tiny = _rounding(p21.x.dtype).sign
     code = jnp.maximum(code - 6, 0)
     i, j = code // 3, code % 3
-    rows = tuple(_cycle(row, j) for row in _cycle_rows(R, i))
+    rows = _matrix(_cycle(row, j) for row in _cycle_rows(R, i))
     axes, p = _cycle_rows(box1.axes, i), _cycle(p21, i)
     s1, s2 = _cycle(box1.size, i), _cycle(box2.size, j)
 
@@ -182,46 +215,24 @@ def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Placed, box2: Placed)
             (jnp.where(loose1, -u, u), jnp.where(loose2, -v, v), loose1 | loose2),
         ]
 
-    def corners(u1: Array, v1: Array, u2: Array, v2: Array, held: bool) -> tuple[Vec, Vec]:
-        """Nearest points of the edges through the corners with these signs."""
-        frame = (rows, p, s1, s2, along2, across)
-        rows_, p_, s1_, s2_, along_, across_ = lax.stop_gradient(frame) if held else frame
-        corner1 = Vec(jnp.zeros_like(u1), u1 * s1_.y, v1 * s1_.z)
-        m, n = -u2 * s2_.y, -v2 * s2_.z
-        corner2 = Vec(*(row.y * m + row.z * n + c for row, c in zip(rows_, p_, strict=True)))
-        return _nearest_on_edges(corner1, corner2, along_, across_, s1_.x, s2_.x)
-
-    nearest = jnp.full(p.x.shape, jnp.inf, p.x.dtype)
-    chosen = (nearest,) * 4
+    edges = _Edges(rows, p, s1, s2, across)
+    held, least = lax.stop_gradient(edges), jnp.full(p.x.shape, jnp.inf, p.x.dtype)
+    chosen = (least,) * 4
     for u1, v1, may1 in signs(a1, a2):
         for u2, v2, may2 in signs(b1, b2):
-            near1, near2 = corners(u1, v1, u2, v2, held=True)
+            near1, near2 = held.nearest(u1, v1, u2, v2)
             gap = near2 - near1
             square = gap.dot(gap)
-            better = may1 & may2 & (square < nearest)
-            nearest = jnp.where(better, square, nearest)
+            better = may1 & may2 & (square < least)
+            least = jnp.where(better, square, least)
             chosen = tuple(jnp.where(better, x, old) for x, old in zip((u1, v1, u2, v2), chosen, strict=True))
-    w1, w2 = corners(*chosen, held=False)
+    w1, w2 = edges.nearest(*chosen)
     gap = w2 - w1
     dist = gap.y * a1 + gap.z * a2
     normal = axes[1] * a1 + axes[2] * a2
     middle = (w1 + w2) * 0.5
     pos = box1.pos + axes[0] * middle.x + axes[1] * middle.y + axes[2] * middle.z
     return Points(dist, pos, normal)
-
-
-def _nearest_on_edges(
-    corner1: Vec, corner2: Vec, along2: Vec, across: Array, half1: Array, half2: Array
-) -> tuple[Vec, Vec]:
-    """Nearest points of the segments along e_x through `corner1` and along `along2` through `corner2`."""
-    e = corner2 - corner1
-    b, d1, d2 = along2.x, e.x, along2.dot(e)
-    skew = across >= MINVAL
-    s = jnp.where(skew, (d1 - b * d2) / jnp.where(skew, across, 1.0), 0.0)
-    s = jnp.clip(s, -half1, half1)
-    t = jnp.clip(b * s - d2, -half2, half2)
-    s = jnp.clip(d1 + b * t, -half1, half1)
-    return Vec(corner1.x + s, corner1.y, corner1.z), corner2 + along2 * t
 
 
 @stage

@@ -20,7 +20,6 @@ __all__ = ["plane_box", "plane_capsule", "plane_cylinder", "plane_ellipsoid", "p
 
 
 @collider(GeomType.PLANE, GeomType.SPHERE, points=1, exhaustive=1024)
-@stage
 def plane_sphere(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Plane against sphere: one point."""
     del margin
@@ -29,7 +28,6 @@ def plane_sphere(geom1: Shape, geom2: Shape, margin: Array) -> Points:
 
 
 @collider(GeomType.PLANE, GeomType.CAPSULE, points=2, exhaustive=1024)
-@stage
 def plane_capsule(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Plane against capsule: one point an end, first tangent along the capsule."""
     del margin
@@ -41,7 +39,6 @@ def plane_capsule(geom1: Shape, geom2: Shape, margin: Array) -> Points:
 
 
 @collider(GeomType.PLANE, GeomType.BOX, points=4, exhaustive=1024)
-@stage
 def plane_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Plane against box: of each of the four pairs of opposite corners, the lower one."""
     del margin
@@ -101,7 +98,6 @@ def plane_cylinder(geom1: Shape, geom2: Shape, margin: Array) -> Points:
 
 
 @collider(GeomType.PLANE, GeomType.ELLIPSOID, points=1, exhaustive=1024)
-@stage
 def plane_ellipsoid(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Plane against ellipsoid: one point, the support point in direction -n, -s^2 n / |s n| in the local frame."""
     del margin

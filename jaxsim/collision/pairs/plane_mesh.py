@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.collision.convex.hull import Hull, Tables, entries_of, farthest_corners, hulls_of
-from jaxsim.collision.largest import along, entry_at, first_largest
+from jaxsim.collision.largest import entry_at, first_largest
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
@@ -22,18 +22,19 @@ __all__ = ["plane_mesh"]
 
 @collider(GeomType.PLANE, GeomType.MESH, points=4, assets=hulls_of, exhaustive=1 << 20)
 @stage
-def plane_mesh(plane: Shape, mesh: Shape, margin: Array) -> Points:
+def plane_mesh(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Plane against mesh: up to four points, the first is the lowest."""
-    meshes: Tables = mesh.assets
+    plane, mesh = geom1.apart(), geom2.apart()
+    meshes: Tables = geom2.assets
     tables, vert = meshes.hulls, meshes.vert
     normal = plane.axes.z
     down = -mesh.axes.to_local(normal)
 
-    (lowest,) = farthest_corners([(Hull(mesh.asset, meshes), down)])
+    (lowest,) = farthest_corners([(Hull(geom2.asset, meshes), down)])
     entries = entries_of(tables, lowest)
-    facing = rows_by_world(meshes.normal, rows_by_world(tables.at, entries))
-    length = jnp.sqrt(jnp.sum(facing * facing, axis=2))
-    flattest = entry_at(entries, first_largest(along(down, facing) / length))
+    facing = Vec.split(rows_by_world(meshes.normal, rows_by_world(tables.at, entries)))
+    steepness = facing.dot(down.lifted()) / jnp.sqrt(facing.dot(facing))
+    flattest = entry_at(entries, first_largest(steepness))
     others = rows_by_world(tables.others, flattest)
 
     points = []

@@ -19,7 +19,6 @@ __all__ = ["sphere_box", "sphere_capsule", "sphere_cylinder", "sphere_sphere"]
 
 
 @collider(GeomType.SPHERE, GeomType.SPHERE, points=1, exhaustive=512)
-@stage
 def sphere_sphere(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Sphere against sphere: one point."""
     del margin
@@ -28,7 +27,6 @@ def sphere_sphere(geom1: Shape, geom2: Shape, margin: Array) -> Points:
 
 
 @collider(GeomType.SPHERE, GeomType.CAPSULE, points=1, exhaustive=512)
-@stage
 def sphere_capsule(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Sphere against the nearest sphere on the capsule's segment: one point."""
     del margin
@@ -42,7 +40,6 @@ def sphere_capsule(geom1: Shape, geom2: Shape, margin: Array) -> Points:
 
 
 @collider(GeomType.SPHERE, GeomType.BOX, points=1, exhaustive=256)
-@stage
 def sphere_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Sphere against box: one point."""
     del margin
