@@ -10,7 +10,9 @@ from jaxsim.data import Data
 from jaxsim.enums import ConeType, EqType, ObjType
 from jaxsim.math import quaternion as quat
 from jaxsim.math.axis import add_rows, concat, take
+from jaxsim.math.gather import add_by_world
 from jaxsim.math.spatial import cross, matvec, matvec_transposed
+from jaxsim.math.stage import platform
 from jaxsim.model import Model
 from jaxsim.solver import pyramid
 from jaxsim.solver.surface import adhesive
@@ -87,10 +89,16 @@ def _on_bodies(
 
 def _on_chosen(model: Model, data: Data, geoms: Array, force: Array, torque: Array, points: Array) -> Array:
     """The same for geoms (n, W) that differ between worlds; -1: no geom."""
-    body = jnp.where(geoms >= 0, jnp.asarray(model.geom_bodyid)[jnp.maximum(geoms, 0)], -1)
+    nbody = model.nbody
+    body = jnp.where(geoms >= 0, jnp.asarray(model.geom_bodyid)[jnp.maximum(geoms, 0)], nbody)
     at_origin = concat([torque + cross(points, force), force], axis=1)
-    mine = body == np.arange(model.nbody)[:, None, None]
-    sums = jnp.sum(jnp.where(mine[:, :, None], at_origin, 0), axis=1)
+    if platform() == "cpu":
+        places = 6 * body[:, None] + np.arange(6)[:, None]
+        sums = add_by_world(at_origin, places, 6 * (nbody + 1)).reshape(nbody + 1, 6, -1)[:nbody]
+    else:
+        # in one kernel, and in the same order each time
+        mine = body == np.arange(nbody)[:, None, None]
+        sums = jnp.sum(jnp.where(mine[:, :, None], at_origin, 0), axis=1)
     centre = take(data.subtree_com, model.body_rootid)
     return concat([sums[:, :3] - cross(centre, sums[:, 3:]), sums[:, 3:]], axis=1)
 

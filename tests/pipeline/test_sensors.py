@@ -9,6 +9,7 @@ import pytest
 
 import jaxsim
 from jaxsim.pipeline.make_data import make_data
+from jaxsim.structure.slots import slot_layout
 from tests.pipeline import scenes
 from tests.pipeline.oracle import error, load, put_state, states
 
@@ -45,3 +46,52 @@ def test_scene_tests_something():
     assert d.ncon >= 4
     assert d.ne == 9
     assert d.nl >= 1
+
+
+HEAP = """
+<mujoco>
+  <option timestep="0.002" iterations="200" tolerance="0"/>
+  <custom><numeric name="max_contact_points" data="14"/></custom>
+  <worldbody>
+    <geom type="plane" size="2 2 .1"/>
+    <body pos="0 0 .1"><freejoint/><geom size=".105"/><site name="s0"/></body>
+    <body pos=".19 0 .1"><freejoint/><geom size=".1"/></body>
+    <body pos=".09 .17 .1"><freejoint/><geom size=".102"/></body>
+    <body pos=".1 .06 .25"><freejoint/><geom size=".1"/><site name="s1"/>
+      <body pos="0 0 .18"><joint axis="1 0 0"/><geom size=".09" contype="2" conaffinity="1"/></body>
+    </body>
+    <body pos=".3 0 .25"><freejoint/><geom type="capsule" size=".05 .1"/></body>
+  </worldbody>
+  <sensor><force site="s0"/><torque site="s1"/><accelerometer site="s1"/></sensor>
+</mujoco>
+"""
+
+
+def test_forces_of_contacts_of_any_bodies():
+    """Where slots are not of given geoms, contacts differ in their bodies from state to state."""
+    m = mujoco.MjModel.from_xml_string(HEAP)
+    model = jaxsim.load_model(HEAP)
+    group = slot_layout(model).groups[0]
+    assert group.body1 is None or group.body2 is None
+    d = mujoco.MjData(m)
+    d.qvel[:] = 0.1 * np.random.default_rng(0).standard_normal(m.nv)
+    mujoco.mj_forward(m, d)
+    mujoco.mj_rnePostConstraint(m, d)
+    assert d.ncon >= 6
+    start = jaxsim.make_data(model).replace(qvel=np.array(d.qvel))
+    ours = jax.jit(jaxsim.forward)(model, start)
+    for name in ("sensordata", "cfrc_ext", "cfrc_int"):
+        assert error(getattr(ours, name), getattr(d, name)) < TOLERANCE, name
+
+    @jax.jit
+    def wrenches(qvel):
+        return jaxsim.forward(model, start.replace(qvel=qvel)).cfrc_ext
+
+    rng = np.random.default_rng(1)
+    along, weight = rng.standard_normal(m.nv), rng.standard_normal(ours.cfrc_ext.shape)
+    step = 1e-5 * along
+    slope = (wrenches(start.qvel + step) - wrenches(start.qvel - step)) / 2e-5
+    tangent = jax.jit(lambda v: jax.jvp(wrenches, (v,), (along,))[1])(start.qvel)
+    np.testing.assert_allclose(tangent, slope, rtol=1e-5, atol=1e-5 * np.abs(slope).max())
+    pulled = jax.jit(lambda v: jax.vjp(wrenches, v)[1](weight)[0])(start.qvel)
+    np.testing.assert_allclose(np.vdot(pulled, along), np.vdot(weight, tangent), rtol=1e-9)
