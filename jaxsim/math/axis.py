@@ -132,7 +132,7 @@ def components(x: Array, axis: int = -2) -> list[Array]:
 _components = linear(
     "components",
     lambda x, axis: [lax.index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis])],
-    lambda cts, shape, axis: jnp.stack(cts, axis=axis) if axis != len(shape) - 2 else _gathered_up(cts),
+    lambda cts, shape, axis: jnp.stack(cts, axis=axis) if axis != len(shape) - 2 else _stacked(cts),
     multiple_results=True,
 )
 
@@ -275,8 +275,8 @@ def stack(parts: Sequence[Array]) -> Array:
     return lax.slice_in_dim(flat, 0, n, axis=flat.ndim - 2) if groups * size > n else flat
 
 
-def _gathered_up(parts: Sequence[Array]) -> Array:
-    """The same; many are computed before, each by a kernel of its own: what is fused into a long stack is slow."""
+def _stacked(parts: Sequence[Array]) -> Array:
+    """`stack`; of many parts each is computed before, as XLA for CPU is slow with what it fuses into a long one."""
     return stack(parts) if len(parts) <= _FUSED else stage(stack)(parts)
 
 
