@@ -160,14 +160,23 @@ class _Run(NamedTuple):
     rows: slice
     columns: slice
 
+    @property
+    def stop(self) -> int:
+        """The column after the last block."""
+        return self.columns.start + self.blocks * (self.columns.stop - self.columns.start)
+
+    def block(self, mask: np.ndarray) -> np.ndarray:
+        """What they all are."""
+        return mask[self.rows, self.columns]
+
 
 def _run_product(mask: np.ndarray, run: _Run, x: Array) -> Array:
     """What the rows of a run make of x (n, k)."""
-    block, (count, _, columns) = mask[run.rows, run.columns], run
+    block, count = run.block(mask), run.blocks
     high, wide = block.shape
     if wide == 0:
         return jnp.zeros((count * high, x.shape[1]), x.dtype)
-    own = lax.slice_in_dim(x, columns.start, columns.start + count * wide)
+    own = lax.slice_in_dim(x, run.columns.start, run.stop)
     if count == 1:
         return lax.dot(jnp.asarray(block, x.dtype), own, precision=lax.Precision.HIGHEST)
     blocks = jnp.broadcast_to(jnp.asarray(block, x.dtype), (count, high, wide))
@@ -199,14 +208,8 @@ def _runs(shape: tuple[int, int], entries: bytes, dtype: str) -> list[_Run] | No
     for (row, low, high), end in zip(blocks, ends, strict=True):
         area += (end - row) * (high - low)
         own = _Run(1, slice(row, end), slice(low, high))
-        last = runs[-1] if runs else None
-        follows = last is not None and low == last.columns.start + last.blocks * (high - low)
-        if (
-            last is not None
-            and follows
-            and np.array_equal(mask[last.rows, last.columns], mask[row:end, low:high])
-        ):
-            runs[-1] = last._replace(blocks=last.blocks + 1)
+        if runs and low == runs[-1].stop and np.array_equal(runs[-1].block(mask), own.block(mask)):
+            runs[-1] = runs[-1]._replace(blocks=runs[-1].blocks + 1)
         else:
             runs.append(own)
     return runs if _SPARSE * area < mask.size and len(runs) <= _FUSED else None

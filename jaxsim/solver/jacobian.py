@@ -351,7 +351,6 @@ def along_axes(pos: Array, frame: Array, moves: Array, sign: Array, *, dim: int)
 
 
 @stage
-@stage
 def _places(first: list[Array], second: list[Array] | None = None, *, last: int) -> Array:
     """Where products of the dofs of two chains, or of one, are in a tree matrix; `(n, k^2, W)` as `_products` has them.
 

@@ -241,9 +241,8 @@ def _spread(grid: _Grid, vert: np.ndarray) -> tuple[_Grid, np.ndarray]:
     order = np.lexsort((np.where(many[grid.cell], angle, 0), grid.cell))
     place = _runs(count)
     # of n candidates number i * n / k, rounded down, for the k that stay
-    share = np.where(many, _STARTS, count)[grid.cell] * place
-    kept = share % count[grid.cell] < np.where(many, _STARTS, count)[grid.cell]
-    chosen = order[kept]
+    stay = np.where(many, _STARTS, count)[grid.cell]
+    chosen = order[stay * place % count[grid.cell] < stay]
     return grid._replace(cell=grid.cell[chosen], corner=grid.corner[chosen]), many
 
 

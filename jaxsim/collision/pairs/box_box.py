@@ -207,7 +207,7 @@ def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Placed, box2: Placed)
 
     def signs(one: Array, two: Array) -> list[tuple[Array, Array, Array]]:
         """The supporting corner's signs, and with a sign-less component flipped, and whether that is needed."""
-        u, v = (jnp.where(c >= 0, 1.0, -1.0).astype(c.dtype) for c in lax.stop_gradient((one, two)))
+        u, v = (jnp.where(c >= 0, 1.0, -1.0).astype(c.dtype) for c in (one, two))
         loose1 = jnp.abs(one) < tiny
         loose2 = (jnp.abs(two) < tiny) & ~loose1
         return [

@@ -23,8 +23,9 @@ positive. So the corner (+s_0, -s_1, +s_2) is octant 0b101, and the segment's ow
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -37,6 +38,8 @@ from jaxsim.math.stage import stage
 from jaxsim.structure.colliders import collider
 
 __all__ = ["capsule_box"]
+
+_T = TypeVar("_T", bound=NamedTuple)
 
 _CORNERS = ((-1, -1), (1, -1), (-1, 1), (1, 1))
 _OTHERS = ((1, 2), (0, 2), (0, 1))
@@ -73,10 +76,6 @@ class _Nearest(NamedTuple):
     axis: Array
     corner: Array
     t: Array
-
-    def unless(self, better: Array, other: _Nearest) -> _Nearest:
-        """`other` where `better`."""
-        return _Nearest(*(jnp.where(better, b, a) for a, b in zip(self, other, strict=True)))
 
 
 class _End(enum.IntEnum):
@@ -118,14 +117,13 @@ class _Stretch(NamedTuple):
         self, length: Array, end: _End, axis: Array | int, side: Array | float, when: Array | bool = True
     ) -> _Stretch:
         """The shorter of both."""
-        shorter = (length < self.length) & when
-        own, other = (self.length, self.end, self.axis, self.side), (length, end, axis, side)
-        length_, end_, axis_, side_ = (jnp.where(shorter, b, a) for a, b in zip(own, other, strict=True))
-        return _Stretch(length_, end_, axis_, side_, self.sign)
+        other = self._replace(length=length, end=end, axis=axis, side=side)
+        return _either((length < self.length) & when, other, self)
 
-    def unless(self, better: Array, other: _Stretch) -> _Stretch:
-        """`other` where `better`."""
-        return _Stretch(*(jnp.where(better, b, a) for a, b in zip(self, other, strict=True)))
+
+def _either(condition: Array, one: _T, other: _T) -> _T:
+    """`one` where the condition holds, else `other`; records of arrays."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), one, other)
 
 
 @collider(GeomType.CAPSULE, GeomType.BOX, points=2, exhaustive=64)
@@ -172,7 +170,7 @@ def _nearest_face(p: Vec, h: Vec, s: Vec, best: _Nearest) -> _Nearest:
         kind = jnp.where(count == 0, _Feature.INSIDE, _Feature.FACE)
         square = excess.dot(excess)
         found = _Nearest(square, kind, face, jnp.zeros_like(face), jnp.full_like(square, t))
-        best = best.unless((count <= 1) & (square < best.square), found)
+        best = _either((count <= 1) & (square < best.square), found, best)
     return best
 
 
@@ -207,7 +205,7 @@ def _nearest_edge(square: Array, best: _Nearest) -> _Nearest:
     low, high = jnp.where(axis == 0, 1, 0), jnp.where(axis == 2, 1, 2)
     corner = (signs & 1) << low | (signs >> 1) << high
     edge = _Nearest(least, jnp.full_like(best.kind, _Feature.EDGE), axis, corner, jnp.zeros_like(least))
-    return best.unless(number >= 0, edge)
+    return _either(number >= 0, edge, best)
 
 
 def _nearest_places(
@@ -274,7 +272,7 @@ def _second(p: Vec, h: Vec, s: Vec, axis: Vec, t: Array, x: Array, best: _Neares
     at_corner, from_corner = _from_corner(axis, across, turn, t)
     at_edge, from_edge = _from_edge(axis, across, turn, octant, t, x, best.axis)
     corner, edge, face = (best.kind == kind for kind in (_Feature.CORNER, _Feature.EDGE, _Feature.FACE))
-    stretch = _from_face(p, h, s, t, best.axis).unless(edge, at_edge).unless(corner, at_corner)
+    stretch = _either(corner, at_corner, _either(edge, at_edge, _from_face(p, h, s, t, best.axis)))
     return stretch, (corner & from_corner) | (edge & from_edge) | face
 
 
