@@ -30,8 +30,9 @@ from jaxsim.math.dense_inverse import clamped_solve
 from jaxsim.math.gather import widen, width_of
 from jaxsim.math.linear import bilinear
 from jaxsim.math.matrix import multiply
-from jaxsim.math.stage import platform, stage
+from jaxsim.math.stage import stage
 from jaxsim.math.vector import dot
+from jaxsim.solver.lanes import has_kernels
 from jaxsim.solver.tree_kernel import solve_in_kernel
 from jaxsim.structure.sparsity import TreeStructure, alike_trees, chains_of, places_of
 
@@ -236,7 +237,7 @@ def solver_of(structure: TreeStructure, A: Array) -> Callable[[Array], Array]:
     """
     width, shapes = A.shape[-1], alike_trees(structure)
     parts = {a.structure: _as_worlds(A, a.entries) for a in shapes} if shapes else {structure: A}
-    if not structure.n or width == 1 or platform() == "cuda" or any(map(is_large, parts)):
+    if not structure.n or width == 1 or has_kernels(A.dtype) or any(map(is_large, parts)):
         return functools.partial(solve_tree, structure, A)
     factors = {own: _factors(own, entries) for own, entries in parts.items()}
 
@@ -251,7 +252,7 @@ def _solve_one(structure: TreeStructure, entries: Sequence[Array], b: Array) -> 
     (A,) = entries
     if b.shape[-1] == 1 or is_large(structure):
         return _factorise(structure, A, b)
-    return (solve_in_kernel if platform() == "cuda" else _eliminate)(structure, A, b)
+    return (solve_in_kernel if has_kernels(b.dtype) else _eliminate)(structure, A, b)
 
 
 def solve_many(structure: TreeStructure, A: Array, B: Array) -> Array:

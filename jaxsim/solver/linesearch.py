@@ -15,6 +15,7 @@ from jax import Array, lax
 from jaxsim.math.axis import sum_rows
 from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone
+from jaxsim.solver.lanes import has_kernels
 from jaxsim.solver.rows import Rows, RowValues
 from jaxsim.solver.search_kernel import Part, search_in_kernel
 
@@ -46,7 +47,7 @@ def search(
     """
     p, inertial_p, row_p = direction
     smooth = sum_rows(balance * p), sum_rows(inertial_p * p)
-    if platform() == "cuda" and p.shape[-1] > 1:
+    if has_kernels(p.dtype) and p.shape[-1] > 1:
         return search_in_kernel(find_zero, slopes_of(rows, r, row_p), smooth, tolerance, iterations)
     slope = slope_function(rows, smooth, r, row_p)
     return find_zero(slope, tolerance, iterations)
@@ -111,17 +112,18 @@ def find_zero(slope: Slope, tolerance: Array, iterations: Array) -> Array:
         t, low, high, best, least, going, count = carry
         first, second = slope(t)
         count = count + going
-        flatter = going & (jnp.abs(first) < least)
+        flatter = (going > 0) & (jnp.abs(first) < least)
         best, least = jnp.where(flatter, t, best), jnp.where(flatter, jnp.abs(first), least)
-        going = going & (jnp.abs(first) > tolerance) & (count < iterations)
+        going = jnp.where((jnp.abs(first) > tolerance) & (count < iterations), going, 0)
         low, high = jnp.where(first < 0, t, low), jnp.where(first < 0, high, t)
         newton = t - first / second
         middle = jnp.where(jnp.isinf(high), 2 * t, 0.5 * (low + high))
         better = jnp.where((newton > low) & (newton < high), newton, middle)
-        return jnp.where(going, better, t), low, high, best, least, going, count
+        return jnp.where(going > 0, better, t), low, high, best, least, going, count
 
-    start = (one, 0 * one, one + jnp.inf, one, one + jnp.inf, one > 0, jnp.zeros(tolerance.shape, int))
+    none = jnp.zeros(tolerance.shape, jnp.int32)
+    start = (one, 0 * one, one + jnp.inf, one, one + jnp.inf, none + 1, none)
     if platform() != "cpu":  # fused with what comes before, where constants would be kernels of their own
         start = evaluate(start)
-    # kernels of Triton know no `any`
-    return lax.while_loop(lambda carry: jnp.max(carry[5].astype(jnp.int32)) > 0, evaluate, start)[3]
+    # kernels of Triton know no `any`, those of Mosaic carry no truth values
+    return lax.while_loop(lambda carry: jnp.max(carry[5]) > 0, evaluate, start)[3]

@@ -1,4 +1,4 @@
-"""A whole line search in one kernel of a GPU: lanes are worlds, and a warp is done when its 32 worlds are.
+"""A whole line search in one kernel of a GPU or TPU: lanes are worlds, and a program is done when its worlds are.
 
 Written out for XLA, each evaluation of the slope is three kernels, and every world waits for the slowest of all.
 `linesearch` is its reference, and runs inside of it.
@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.solver.warps import in_warps
+from jaxsim.solver.lanes import in_lanes
 
 __all__ = ["Part", "search_in_kernel"]
 
@@ -58,7 +58,7 @@ def search_in_kernel(
     numbers = [x for part in parts for x in part.numbers.values()]
     kernel = functools.partial(_kernel, find, [(part.slope, tuple(part.numbers)) for part in parts])
     step = jax.ShapeDtypeStruct((width,), dtype)
-    return in_warps(kernel, "search_line", [*given, *numbers], [step], interpret=interpret)[0]
+    return in_lanes(kernel, "search_line", [*given, *numbers], [step], interpret=interpret)[0]
 
 
 def _kernel(
@@ -68,24 +68,24 @@ def _kernel(
 ) -> None:
     """Sums the slopes of rows and contacts, one after the other, at every step that is looked at."""
     first, second, tolerance, iterations, *numbers, step = refs
-    start = first[:], second[:]
+    start, lanes = (first[...], second[...]), len(step.shape)
 
     def slope(t: Array) -> tuple[Array, Array]:
         total, left = (start[0] + t * start[1], start[1]), iter(numbers)
         for of_row, names in parts:
             own = {name: next(left) for name in names}
-            total = lax.fori_loop(0, own["D"].shape[0], functools.partial(_add, of_row, own, t), total)
+            total = lax.fori_loop(0, own["D"].shape[0], functools.partial(_add, of_row, own, lanes, t), total)
         return total
 
-    step[:] = find(slope, tolerance[:], iterations[:])
+    step[...] = find(slope, tolerance[...], iterations[...])
 
 
-def _add(of_row: Callable[..., Any], refs: dict[str, Any], t: Array, k: Array, total: Any) -> Any:
+def _add(of_row: Callable[..., Any], refs: dict[str, Any], lanes: int, t: Array, k: Array, total: Any) -> Any:
     """The derivatives so far, and those of row k."""
-    one, two = of_row(**{name: _at(ref, k) for name, ref in refs.items()}, t=t)
+    one, two = of_row(**{name: _at(ref, lanes, k) for name, ref in refs.items()}, t=t)
     return total[0] + one, total[1] + two
 
 
-def _at(ref: Any, k: Array) -> Any:
-    """A row's number, or its components."""
-    return ref[k, :] if len(ref.shape) == 2 else [ref[k, i, :] for i in range(ref.shape[1])]
+def _at(ref: Any, lanes: int, k: Array) -> Any:
+    """A row's number, or its components; so many axes are worlds."""
+    return ref[k] if len(ref.shape) == 1 + lanes else [ref[k, i] for i in range(ref.shape[1])]

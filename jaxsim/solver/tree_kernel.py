@@ -1,6 +1,6 @@
-"""Solution of tree-structured systems in one kernel of a GPU: a warp eliminates 32 worlds.
+"""Solution of tree-structured systems in one kernel of a GPU or TPU, whose lanes are worlds.
 
-The elimination of `linalg` is dozens of small kernels, each of which a GPU has to launch. Here it is one Pallas kernel
+The elimination of `linalg` is dozens of small kernels, each of which has to be launched. Here it is one Pallas kernel
 whose lanes are worlds: loops over the rows, with the structure read from small tables and the entries kept in a scratch
 that stays in the cache. Written out row by row instead, the kernel took minutes to compile. The plain elimination is
 its reference.
@@ -17,7 +17,7 @@ from jax import Array, lax
 
 from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.math.gather import widen
-from jaxsim.solver.warps import in_warps
+from jaxsim.solver.lanes import in_lanes
 from jaxsim.structure.sparsity import TreeStructure
 
 __all__ = ["solve_in_kernel"]
@@ -28,7 +28,7 @@ def solve_in_kernel(structure: TreeStructure, A: Array, b: Array, interpret: boo
     given = jnp.concatenate([widen(A, b.shape[-1]), b])
     tables = [jnp.asarray(np.asarray(x, np.int32)) for x in (structure.offset, structure.cols)]
     results = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in (given, b)]
-    return in_warps(_kernel, "solve_tree", [given], results, tables, interpret)[1]
+    return in_lanes(_kernel, "solve_tree", [given], results, tables, interpret)[1]
 
 
 def _kernel(offset: Any, cols: Any, given: Any, work: Any, x: Any) -> None:
@@ -45,35 +45,35 @@ def _kernel(offset: Any, cols: Any, given: Any, work: Any, x: Any) -> None:
     right = cols.shape[0]
 
     def copy(k: Array, none: None) -> None:
-        work[k, :] = given[k, :]
+        work[k] = given[k]
 
     def reduce(count: Array, none: None) -> None:
         """Takes a row, from the last to the first, out of those of its ancestors."""
         k = n - 1 - count
         first, last = offset[k], offset[k + 1] - 1
-        inverse = 1 / jnp.maximum(work[last, :], LEAST_PIVOT)
+        inverse = 1 / jnp.maximum(work[last], LEAST_PIVOT)
 
         def ancestor(p: Array, none: None) -> None:
             i = cols[p]
-            factor = work[p, :] * inverse
+            factor = work[p] * inverse
             start = offset[i]
 
             def entry(q: Array, none: None) -> None:
-                work[start + q - first, :] = work[start + q - first, :] - factor * work[q, :]
+                work[start + q - first] = work[start + q - first] - factor * work[q]
 
             lax.fori_loop(first, p + 1, entry, None)
-            work[right + i, :] = work[right + i, :] - factor * work[right + k, :]
+            work[right + i] = work[right + i] - factor * work[right + k]
 
         lax.fori_loop(first, last, ancestor, None)
 
     def substitute(k: Array, none: None) -> None:
         first, last = offset[k], offset[k + 1] - 1
-        inverse = 1 / jnp.maximum(work[last, :], LEAST_PIVOT)
+        inverse = 1 / jnp.maximum(work[last], LEAST_PIVOT)
 
         def ancestor(p: Array, total: Array) -> Array:
-            return total - work[p, :] * x[cols[p], :]
+            return total - work[p] * x[cols[p]]
 
-        x[k, :] = inverse * lax.fori_loop(first, last, ancestor, work[right + k, :])
+        x[k] = inverse * lax.fori_loop(first, last, ancestor, work[right + k])
 
     lax.fori_loop(0, right + n, copy, None)
     lax.fori_loop(0, n, reduce, None)

@@ -1,0 +1,92 @@
+"""Pallas kernels whose lanes are worlds, for GPUs and TPUs.
+
+A program of a GPU is a warp of 32 worlds, so that 4,096 keep all multiprocessors busy. One of a TPU is 1,024 worlds: a
+number of theirs fills a vector register, 8 by 128.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxsim.math.stage import platform
+
+__all__ = ["has_kernels", "in_lanes"]
+
+_LANES = {"cuda": (32,), "tpu": (8, 128)}
+"""Worlds of one program, by platform."""
+
+_SCRATCH = 16 << 20
+"""Bytes of fast memory that a kernel of a TPU may have without asking for more."""
+
+
+def has_kernels(dtype: Any) -> bool:
+    """Whether the platform that is lowered for runs such kernels on numbers of a type; TPUs know no float64."""
+    return platform() == "cuda" or (platform() == "tpu" and np.dtype(dtype) != np.float64)
+
+
+def in_lanes(
+    kernel: Callable[..., None],
+    name: str,
+    given: Sequence[Array],
+    results: Sequence[jax.ShapeDtypeStruct],
+    tables: Sequence[Array] = (),
+    interpret: bool = False,
+) -> list[Array]:
+    """Runs a Pallas kernel on as many worlds at a time as the platform's registers hold.
+
+    Args:
+      kernel: takes references to the tables, what is given, and the results; their last axis, or two, are worlds.
+      name: of the kernel in the program.
+      given: arrays (..., W); those of one world are shared by all.
+      results: shapes of what the kernel writes, (..., W).
+      tables: arrays of integers without worlds, (n,).
+      interpret: whether to run the kernel without compiling it, for tests.
+    """
+    from jax.experimental import pallas as pl  # a second to import, and only programs for accelerators need it
+
+    lanes = _LANES[platform()]
+    worlds, width = int(np.prod(lanes)), results[0].shape[-1]
+    programs = -(-width // worlds)
+    whole = (programs * lanes[0], *lanes[1:])
+
+    def by_lanes(x: Array) -> Array:
+        """For whole programs; a world that is not there has the numbers of the last."""
+        more = programs * worlds - width if x.shape[-1] > 1 else 0
+        padded = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, more)], mode="edge") if more else x
+        return padded.reshape(*x.shape[:-1], *(whole if x.shape[-1] > 1 else (1,) * len(lanes)))
+
+    def block(x: Any) -> tuple[int, ...]:
+        return (*x.shape[:-1], *(lanes if x.shape[-1] > 1 else (1,) * len(lanes)))
+
+    def spec(x: Any) -> Any:
+        before, after, wide = (0,) * (len(x.shape) - 1), (0,) * (len(lanes) - 1), x.shape[-1] > 1
+        return pl.BlockSpec(block(x), lambda i: (*before, i if wide else 0, *after))
+
+    if platform() == "cuda":
+        from jax.experimental.pallas import triton
+
+        params: Any = triton.CompilerParams(num_warps=1, num_stages=1)
+        table_specs = [pl.BlockSpec(x.shape, lambda i: (0,)) for x in tables]
+    else:
+        from jax.experimental.pallas import tpu
+
+        bytes_held = 2 * 4 * worlds * sum(int(np.prod(x.shape[:-1])) for x in (*given, *results))
+        params = tpu.CompilerParams(vmem_limit_bytes=_SCRATCH + bytes_held)
+        table_specs = [pl.BlockSpec(memory_space=tpu.SMEM) for _ in tables]
+    found = pl.pallas_call(
+        kernel,
+        out_shape=[jax.ShapeDtypeStruct((*x.shape[:-1], *whole), x.dtype) for x in results],
+        grid=(programs,),
+        in_specs=[*table_specs, *map(spec, given)],
+        out_specs=[spec(x) for x in results],
+        interpret=interpret,
+        compiler_params=params,
+        name=name,
+    )(*tables, *map(by_lanes, given))
+    return [x.reshape(*x.shape[: x.ndim - len(lanes)], -1)[..., :width] for x in found]
