@@ -221,7 +221,7 @@ def contract(a: Array, b: Array) -> Array:
     Of many terms partial sums come first on a CPU: a kernel that reads from a hundred places at once misses its caches.
     """
     n = a.shape[0]
-    if platform() != "cpu" and n > _WRITTEN_OUT:
+    if platform() == "tpu" or (platform() != "cpu" and n > _WRITTEN_OUT):
         return jnp.sum(a * b, axis=0)
     size = 1 if platform() != "cpu" or n <= _CONTRACTED else -(-2 * n // _CONTRACTED)
     whole = n // size * size
@@ -241,7 +241,7 @@ def sum_rows(x: Array) -> Array:
     """
     n = x.shape[0]
     size = -(-n // _FUSED)
-    if x.shape[-1] == 1 or n == 0:
+    if x.shape[-1] == 1 or n == 0 or platform() == "tpu":
         return jnp.sum(x, axis=0)
     if n < 2 * _FUSED or (platform() != "cpu" and n <= _WRITTEN_OUT):
         return _added(x)

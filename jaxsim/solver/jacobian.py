@@ -457,7 +457,7 @@ def gram_of(factors: Sequence[Factors], structure: TreeStructure) -> Array:
 
 def _square(J: Array, CJ: Array) -> Array:
     """`J^T (C J)`; of many rows a reduction, one kernel, where sums that are written out would be split."""
-    if len(J) > _TERMS:
+    if len(J) > _TERMS or platform() == "tpu":
         return jnp.sum(CJ[:, :, None] * J[:, None], axis=0)
     return functools.reduce(jnp.add, [CJ[k, :, None] * J[k, None] for k in range(len(J))])
 

@@ -6,6 +6,7 @@ number of theirs fills a vector register, 8 by 128.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ def in_lanes(
       tables: arrays of integers without worlds, (n,).
       interpret: whether to run the kernel without compiling it, for tests.
     """
-    from jax.experimental import pallas as pl  # a second to import, and only programs for accelerators need it
+    from jax.experimental import pallas as pl  # a second to import, which programs for CPUs do not need
 
     lanes = _LANES[platform()]
     worlds, width = int(np.prod(lanes)), results[0].shape[-1]
@@ -68,6 +69,7 @@ def in_lanes(
         before, after, wide = (0,) * (len(x.shape) - 1), (0,) * (len(lanes) - 1), x.shape[-1] > 1
         return pl.BlockSpec(block(x), lambda i: (*before, i if wide else 0, *after))
 
+    table_specs: list[Any]
     if platform() == "cuda":
         from jax.experimental.pallas import triton
 
@@ -76,10 +78,10 @@ def in_lanes(
     else:
         from jax.experimental.pallas import tpu
 
-        bytes_held = 2 * 4 * worlds * sum(int(np.prod(x.shape[:-1])) for x in (*given, *results))
-        params = tpu.CompilerParams(vmem_limit_bytes=_SCRATCH + bytes_held)
+        held = 2 * 4 * worlds * sum(int(np.prod(x.shape[:-1])) for x in (*given, *results))
+        params = tpu.CompilerParams(vmem_limit_bytes=_SCRATCH + held)
         table_specs = [pl.BlockSpec(memory_space=tpu.SMEM) for _ in tables]
-    found = pl.pallas_call(
+    run = pl.pallas_call(
         kernel,
         out_shape=[jax.ShapeDtypeStruct((*x.shape[:-1], *whole), x.dtype) for x in results],
         grid=(programs,),
@@ -88,5 +90,10 @@ def in_lanes(
         interpret=interpret,
         compiler_params=params,
         name=name,
-    )(*tables, *map(by_lanes, given))
+    )
+    tiled = list(map(by_lanes, given))
+    # Mosaic knows no indices of 64 bits either
+    plain = platform() == "tpu" and not interpret
+    with jax.enable_x64(False) if plain else contextlib.nullcontext():
+        found = run(*tables, *tiled)
     return [x.reshape(*x.shape[: x.ndim - len(lanes)], -1)[..., :width] for x in found]

@@ -10,6 +10,7 @@ from jax.test_util import check_grads
 
 from jaxsim import worlds
 from jaxsim.math.constants import LEAST_PIVOT
+from jaxsim.math.stage import lowering_for
 from jaxsim.solver import linalg
 from jaxsim.solver.tree_kernel import solve_in_kernel
 from jaxsim.structure.sparsity import TreeStructure, tree_structure
@@ -183,30 +184,45 @@ def test_one_primitive_serves_all_structures():
     assert primitives(3)[0] is primitives(4)[0]
 
 
-@pytest.mark.parametrize("width", [5, 32, 40])
-def test_kernel_equals_elimination(width):
+@pytest.mark.parametrize(
+    ("platform", "width"), [("cuda", 5), ("cuda", 32), ("cuda", 40), ("tpu", 5), ("tpu", 1027)]
+)
+def test_kernel_equals_elimination(platform, width):
+    """Widths are whole programs, and are not."""
     rng = np.random.default_rng(0)
     structure = tree_structure([-1, 0, 1, 1, 3, 0, 5, -1, 7])
     dense = rng.standard_normal((structure.n, structure.n, width))
     dense = np.einsum("ikw,jkw->ijw", dense, dense) + 3 * np.eye(structure.n)[..., None]
     A, b = jnp.asarray(dense[structure.rows, structure.cols]), jnp.asarray(rng.standard_normal((9, width)))
-    ours = solve_in_kernel(structure, A, b, interpret=True)
+    with lowering_for(platform):
+        ours = solve_in_kernel(structure, A, b, interpret=True)
     # 1e-12: another order of the same sums
     np.testing.assert_allclose(ours, linalg.solve_tree(structure, A, b), rtol=0, atol=1e-12)
 
 
-def test_kernel_clamps_pivots():
+@pytest.mark.parametrize("platform", ["cuda", "tpu"])
+def test_kernel_clamps_pivots(platform):
     structure = tree_structure([-1, 0])
     A, b = jnp.zeros((3, 32)), jnp.ones((2, 32))
-    ours = solve_in_kernel(structure, A, b, interpret=True)
+    with lowering_for(platform):
+        ours = solve_in_kernel(structure, A, b, interpret=True)
     # huge but finite, as in C; blocks of two clamp a determinant instead of its second pivot
     np.testing.assert_array_equal(ours, 1 / LEAST_PIVOT)
 
 
-def test_programs_for_gpus_solve_in_one_kernel():
+def _lowered_solution(platform, dtype=jnp.float32):
+    """The program for a platform that solves a system in each of 32 worlds."""
     structure = tree_structure([-1, 0, 1])
     solve = worlds.lift(lambda A, b: linalg.solve_tree(structure, A, b))
-    A, b = jnp.ones((32, structure.size), jnp.float32), jnp.ones((32, 3), jnp.float32)
-    text = jax.jit(jax.vmap(solve)).trace(A, b).lower(lowering_platforms=("cuda",)).as_text()
-    assert text.count("stablehlo.custom_call @__gpu$xla.gpu.triton") == 1
-    assert "triton" not in jax.jit(jax.vmap(solve)).lower(A, b).as_text()
+    A, b = jnp.ones((32, structure.size), dtype), jnp.ones((32, 3), dtype)
+    return jax.jit(jax.vmap(solve)).trace(A, b).lower(lowering_platforms=(platform,)).as_text()
+
+
+@pytest.mark.parametrize(("platform", "call"), [("cuda", "__gpu$xla.gpu.triton"), ("tpu", "tpu_custom_call")])
+def test_programs_for_accelerators_solve_in_one_kernel(platform, call):
+    assert _lowered_solution(platform).count(f"stablehlo.custom_call @{call}") == 1
+    assert call not in _lowered_solution("cpu")
+
+
+def test_tpus_have_no_kernel_for_float64():
+    assert "tpu_custom_call" not in _lowered_solution("tpu", jnp.float64)

@@ -77,14 +77,14 @@ def test_a_zero_hidden_by_rounding(evaluations):
     np.testing.assert_array_equal(t, 1)
 
 
-@pytest.mark.parametrize("worlds", [32, 37])
-def test_one_kernel_searches_as_the_loop_does(worlds):
-    """37: not a multiple of a warp."""
+@pytest.mark.parametrize(("platform", "worlds"), [("cuda", 32), ("cuda", 37), ("tpu", 37)])
+def test_one_kernel_searches_as_the_loop_does(platform, worlds):
+    """37: not whole programs."""
     rows, values, smooth = mixed(np.random.default_rng(0), worlds)
     rng = np.random.default_rng(1)
     tolerance = jnp.asarray(rng.choice([1e-9, 1e-2, np.inf], worlds))
     few = jnp.asarray(rng.integers(1, 9, worlds))
-    with lowering_for("cuda"):
+    with lowering_for(platform):
         ours = search_in_kernel(find_zero, slopes_of(rows, *values), smooth, tolerance, few, interpret=True)
         plain = slope_function(rows, smooth, *values)
         expected = find_zero(plain, tolerance, few)
