@@ -31,6 +31,7 @@ from jax.extend.core import jaxpr_as_fun as _jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from jaxsim.math.blocks import block_size, in_blocks
+from jaxsim.math.few_kernels import in_few_kernels
 from jaxsim.math.gather import widen, width_of
 from jaxsim.math.stage import common_platform, lowering_for, platform
 from jaxsim.pytree import bare
@@ -319,7 +320,8 @@ def _run(
     native = [x if m else x[..., None] for x, m in zip(leaves, mapped, strict=True)]
     kind = platform() if kind is None else kind
     jaxpr, block = _traced(native, function, mapped, width, kind, divided)
-    results = in_blocks(_jaxpr_as_fun(jaxpr), native, mapped, max(width, 1), block)
+    run = (in_few_kernels(jaxpr) if kind == "cpu" and width <= 1 else None) or _jaxpr_as_fun(jaxpr)
+    results = in_blocks(run, native, mapped, max(width, 1), block)
     if kind not in ("cpu", "any") and not divided:
         # a per-world layout of results would be that of all that they are computed from
         results = [with_layout_constraint(x, Layout(tuple(range(x.ndim)))) for x in results]

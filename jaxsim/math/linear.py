@@ -22,12 +22,20 @@ from jax.interpreters import ad, batching, mlir
 
 from jaxsim.math.stage import common_platform, lowering_for
 
-__all__ = ["bilinear", "linear"]
+__all__ = ["bilinear", "computation_of", "linear", "operation"]
+
+_computations: dict[Primitive, Callable[..., Any]] = {}
+
+
+def computation_of(primitive: Primitive) -> Callable[..., Any] | None:
+    """What a primitive of this module computes, a function of its arguments and parameters; None if it is another."""
+    return _computations.get(primitive)
 
 
 def _primitive(name: str, compute: Callable[..., Any], multiple_results: bool) -> Primitive:
     primitive = Primitive(name)
     primitive.multiple_results = multiple_results
+    _computations[primitive] = compute
 
     @functools.lru_cache(maxsize=4096)
     def shapes(signature: tuple[Any, ...], params: tuple[Any, ...], x64: bool) -> Any:
@@ -56,6 +64,18 @@ def _primitive(name: str, compute: Callable[..., Any], multiple_results: bool) -
     mlir.register_lowering(primitive, lower)
     batching.primitive_batchers[primitive] = batch
     return primitive
+
+
+def operation(compute: Callable[..., Array], in_few_kernels: Callable[..., Array]) -> Callable[..., Array]:
+    """Makes a function a primitive, without derivatives, that is computed in another way in a program of one kernel."""
+    primitive = _primitive(compute.__name__.strip("_"), compute, False)
+    _computations[primitive] = in_few_kernels
+
+    @functools.wraps(compute)
+    def bind(*args: Array, **params: Any) -> Array:
+        return primitive.bind(*args, **params)
+
+    return bind
 
 
 def linear(

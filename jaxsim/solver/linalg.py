@@ -28,7 +28,7 @@ from jaxsim.math.axis import concat, contract, take
 from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.math.dense_inverse import clamped_solve
 from jaxsim.math.gather import widen, width_of
-from jaxsim.math.linear import bilinear
+from jaxsim.math.linear import bilinear, operation
 from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import dot
@@ -280,6 +280,10 @@ def _factorise(structure: TreeStructure, A: Array, b: Array) -> Array:
 
 def _factorise_many(structure: TreeStructure, A: Array, B: Array) -> Array:
     """As `_factorise`, for right-hand sides `(n, k, W)`."""
+    return _factorised(A, B, structure=structure)
+
+
+def _by_library(A: Array, B: Array, *, structure: TreeStructure) -> Array:
     matrix = jnp.moveaxis(full(widen(A, B.shape[-1]), structure=structure), -1, 0)
     right = jnp.moveaxis(B, -1, 0)
     L = lax.linalg.cholesky(matrix, symmetrize_input=False)
@@ -288,6 +292,52 @@ def _factorise_many(structure: TreeStructure, A: Array, B: Array) -> Array:
     good = jnp.all(jnp.isfinite(x), axis=1, keepdims=True)
     x = lax.cond(jnp.all(good), lambda: x, lambda: jnp.where(good, x, clamped_solve(matrix, right)))
     return jnp.moveaxis(x, 0, -1)
+
+
+def _in_loops(A: Array, B: Array, *, structure: TreeStructure) -> Array:
+    """The same by elimination, row by row (Featherstone, RBDA, section 6.5), in as little code as can be."""
+    n, width = structure.n, max(A.shape[-1], B.shape[-1])
+    sizes = np.diff(structure.offset)
+    most = int(sizes.max())
+    offset, size = jnp.asarray(structure.offset, jnp.int32), jnp.asarray(sizes, jnp.int32)
+    cols = jnp.asarray(np.pad(structure.cols, (0, most)), jnp.int32)
+    place = jnp.arange(most)[:, None]
+    entries = jnp.concatenate([widen(A, width), jnp.zeros((most, width), A.dtype)])
+
+    def row_of(entries: Array, k: Array) -> Array:
+        return lax.dynamic_slice_in_dim(entries, offset[k], most)
+
+    def inverse(row: Array, k: Array) -> Array:
+        return 1 / jnp.maximum(lax.dynamic_index_in_dim(row, size[k] - 1, keepdims=False), LEAST_PIVOT)
+
+    def reduce(count: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Takes a row, from the last to the first, out of those of its ancestors."""
+        k = n - 1 - count
+        row = row_of(carry[0], k)
+        scaled, right = row * inverse(row, k), carry[1][k]
+
+        def ancestor(p: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            entries, rest = carry
+            i, factor = cols[offset[k] + p], lax.dynamic_index_in_dim(scaled, p)
+            own = row_of(entries, i) - factor * jnp.where(place <= p, row, 0)
+            left = rest[i] - factor * right
+            return (
+                lax.dynamic_update_slice_in_dim(entries, own, offset[i], 0),
+                lax.dynamic_update_index_in_dim(rest, left, i, 0),
+            )
+
+        return lax.fori_loop(0, size[k] - 1, ancestor, carry)
+
+    def substitute(k: Array, x: Array) -> Array:
+        row, above = row_of(entries, k), lax.dynamic_slice_in_dim(cols, offset[k], most)
+        terms = jnp.where((place < size[k] - 1)[..., None], row[:, None] * x[above], 0)
+        return lax.dynamic_update_index_in_dim(x, inverse(row, k) * (rest[k] - jnp.sum(terms, axis=0)), k, 0)
+
+    entries, rest = lax.fori_loop(0, n, reduce, (entries, widen(B, width)))
+    return lax.fori_loop(0, n, substitute, jnp.zeros_like(rest))
+
+
+_factorised = operation(_by_library, _in_loops)
 
 
 def _eliminate(structure: TreeStructure, A: Array, b: Array) -> Array:

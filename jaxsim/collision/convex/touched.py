@@ -24,6 +24,8 @@ _LANES = 256
 """How many are computed at a time on a CPU, and least elsewhere."""
 _RARE = 32
 """The same of what is rare."""
+_FEW = 16
+"""The same of one world on a CPU."""
 _SHARE = 16
 """On accelerators, how many times fewer are computed at a time than there are."""
 
@@ -31,6 +33,8 @@ _T = TypeVar("_T")
 
 
 def _lanes(asked: Array, rare: bool) -> int:
+    if platform() == "cpu" and asked.shape[-1] == 1:
+        return _FEW
     least = _RARE if rare else _LANES
     return least if platform() == "cpu" else max(least, asked.size // _SHARE)
 

@@ -1,0 +1,251 @@
+"""A program of one world as few kernels of a CPU.
+
+XLA for CPU runs a program kernel by kernel. For one world a kernel is some ten numbers, and starting it takes longer
+than computing them. XLA also has an emitter of whole computations, made for small loops: a call that is marked for it
+is one function of machine code, with the loops and calls inside of it. Here a jaxpr is rewritten for this emitter. What
+it lacks (matrix products, Cholesky factors, scatters, long sums) becomes loops; a program with anything that is not
+known to work stays as it was.
+
+A stage remains a call, computed once. The emitter asks that every parameter of a call is used. So arguments pass a
+barrier, as XLA would put known numbers in their place, and one number of each is a result as well.
+
+Measured on one core, one world, us a step before and after (C): MJX's humanoid 34, 25 (14); dm_control's cheetah 47, 23
+(5); our humanoid 90, 60 (13). The program is compiled in about three quarters of the time.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+from jax.experimental.xla_metadata import set_xla_metadata
+from jax.extend.core import ClosedJaxpr, Literal
+
+from jaxsim.math.linear import computation_of
+from jaxsim.math.loops import LOOPS
+from jaxsim.math.stage import lowering_for
+
+__all__ = ["in_few_kernels"]
+
+_PLAIN = """
+    abs acos add add_any and argmax argmin asin atan atan2 bitcast_convert_type broadcast_in_dim ceil clamp concatenate
+    convert_element_type copy cos cummax cummin cumprod cumsum div dynamic_slice dynamic_update_slice eq exp exp2 expm1
+    floor gather ge gt integer_pow iota is_finite le log log1p logistic lt max min mul ne neg not or pad
+    population_count pow rem reshape rev round rsqrt select_n shift_left shift_right_arithmetic shift_right_logical
+    sign sin slice split sqrt square squeeze stack stop_gradient sub tan tanh transpose unstack xor
+"""
+_KNOWN = frozenset(_PLAIN.split())
+"""Primitives that the emitter knows as they are."""
+
+_MOST = 4096
+"""Most equations of a kernel: the time to compile one grows faster than its length."""
+
+_MARKS = "inlineable", "xla_cpu_small_call"
+
+
+def in_few_kernels(program: ClosedJaxpr) -> Callable[..., list[Any]] | None:
+    """The function of a jaxpr as few kernels; None if it has what cannot be in one."""
+    return functools.partial(_in_kernels, program) if not program.effects and _is_known(program) else None
+
+
+def _called(function: Callable[..., list[Any]], args: Sequence[Any], **marks: str) -> list[Any]:
+    """Calls a function of arrays that stays a call in the program."""
+    args = [jnp.asarray(x) for x in args]
+
+    def body(own: list[Array]) -> tuple[list[Any], Array]:
+        with set_xla_metadata(**dict.fromkeys(_MARKS)):
+            left = iter(own)
+            found = function(*(next(left) if x.size else jnp.zeros(x.shape, x.dtype) for x in args))
+            return found, jnp.concatenate(
+                [lax.index_in_dim(x.reshape(-1), 0).astype(np.float32) for x in own] or [jnp.zeros(1)]
+            )
+
+    own = lax.optimization_barrier([x for x in args if x.size])
+    with set_xla_metadata(inlineable="false", **marks):
+        called = jax.jit(body)(own)
+    return lax.optimization_barrier(called)[0]
+
+
+# --- evaluation, equation by equation
+
+
+def _is_known(program: ClosedJaxpr) -> bool:
+    return all(
+        eqn.primitive.name in _KNOWN
+        or eqn.primitive.name in LOOPS
+        or computation_of(eqn.primitive) is not None
+        or (eqn.primitive.name in _NESTED and all(map(_is_known, _inner(eqn))))
+        for eqn in program.jaxpr.eqns
+    )
+
+
+def _inner(eqn: Any) -> Iterator[ClosedJaxpr]:
+    """The programs that an equation calls."""
+    for name, value in eqn.params.items():
+        if name == "jaxprs":  # of a linear system, of which its solution is asked
+            value = value.solve
+        for one in value if isinstance(value, tuple) else (value,):
+            if hasattr(one, "eqns"):
+                yield one if isinstance(one, ClosedJaxpr) else ClosedJaxpr(one, ())
+
+
+def _weight(eqn: Any) -> int:
+    """Equations in it."""
+    inner = _inner(eqn) if eqn.primitive.name in _NESTED else ()
+    return 1 + sum(_weight(e) for program in inner for e in program.jaxpr.eqns)
+
+
+def _in_kernels(program: ClosedJaxpr, *args: Any) -> list[Any]:
+    """Evaluates a program in kernels of consecutive equations; one that is too large is itself so evaluated."""
+    jaxpr = program.jaxpr
+    parts: list[list[Any]] = []
+    room = 0
+    for eqn in jaxpr.eqns:
+        weight = _weight(eqn)
+        if weight > room:
+            parts.append([])
+            room = _MOST
+        parts[-1].append(eqn)
+        room -= weight
+    later = [set(_variables(jaxpr.outvars))]
+    for part in reversed(parts):
+        later.append(later[-1].union(*(_variables(eqn.invars) for eqn in part)))
+    values = _given(program, args)
+    for part, asked in zip(parts, later[-2::-1], strict=True):
+        if _weight(part[0]) > _MOST:
+            _extend(values, part, _in_kernels)
+        else:
+            _extend_in_call(values, part, asked)
+    return _values_of(jaxpr.outvars, values)
+
+
+def _evaluated(program: ClosedJaxpr, *args: Any) -> list[Any]:
+    """Evaluates a program inside of a kernel."""
+    values = _given(program, args)
+    _extend(values, program.jaxpr.eqns, _evaluated)
+    return _values_of(program.jaxpr.outvars, values)
+
+
+_Values = dict[Any, Any]
+"""Arrays by variable."""
+
+
+def _given(program: ClosedJaxpr, args: Sequence[Any]) -> _Values:
+    """Values of the arguments and constants of a program."""
+    variables = (*program.jaxpr.constvars, *program.jaxpr.invars)
+    return dict(zip(variables, (*program.consts, *args), strict=True))
+
+
+def _variables(atoms: Sequence[Any]) -> Iterator[Any]:
+    return (v for v in atoms if not isinstance(v, Literal))
+
+
+def _values_of(atoms: Sequence[Any], values: _Values) -> list[Any]:
+    """Values of variables and literals."""
+    return [a.val if isinstance(a, Literal) else values[a] for a in atoms]
+
+
+def _extend(values: _Values, eqns: Sequence[Any], evaluate: Callable[..., list[Any]]) -> None:
+    """Adds the results of equations; programs that these call are evaluated in a given way."""
+    for eqn in eqns:
+        name, own = eqn.primitive.name, _values_of(eqn.invars, values)
+        compute = computation_of(eqn.primitive)
+        if compute is not None:
+            types = tuple(v.aval for v in eqn.invars)
+            found = evaluate(_program_of(compute, tuple(eqn.params.items()), types, _x64()), *own)
+        elif name in _NESTED:
+            found = _NESTED[name](evaluate, eqn, *own)
+        elif name in LOOPS:
+            found = [LOOPS[name](*own, **eqn.params)]
+        else:
+            found = eqn.primitive.bind(*own, **eqn.params)
+            found = found if eqn.primitive.multiple_results else [found]
+        values.update(zip(eqn.outvars, found, strict=True))
+
+
+def _extend_in_call(values: _Values, eqns: Sequence[Any], asked: set[Any]) -> None:
+    """Adds the results of equations that are asked for, by one kernel."""
+    made = dict.fromkeys(v for eqn in eqns for v in eqn.outvars)
+    given = list(dict.fromkeys(v for eqn in eqns for v in _variables(eqn.invars) if v not in made))
+    results = [v for v in made if v in asked]
+
+    def run(*args: Any) -> list[Any]:
+        inside = dict(zip(given, args, strict=True))
+        _extend(inside, eqns, _evaluated)
+        return _values_of(results, inside)
+
+    found = _called(run, _values_of(given, values), xla_cpu_small_call="true")
+    values.update(zip(results, found, strict=True))
+
+
+@functools.lru_cache(maxsize=4096)
+def _program_of(compute: Callable[..., Any], params: Any, types: tuple[Any, ...], x64: bool) -> ClosedJaxpr:
+    """The jaxpr of a computation of jaxsim's own."""
+    del x64
+    with lowering_for("cpu"):
+        return jax.make_jaxpr(functools.partial(compute, **dict(params)))(*types)
+
+
+def _x64() -> bool:
+    config: Any = jax.config
+    return config.jax_enable_x64
+
+
+def _jit(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
+    (program,) = _inner(eqn)
+    function = functools.partial(evaluate, program)
+    is_stage = (eqn.ctx.xla_metadata or {}).get("inlineable") == "false"
+    return _called(function, args) if is_stage and evaluate is _evaluated else function(*args)
+
+
+def _inlined(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
+    return evaluate(next(_inner(eqn)), *args)
+
+
+def _while(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
+    p = eqn.params
+    n, m = p["cond_nconsts"], p["cond_nconsts"] + p["body_nconsts"]
+    go_on = functools.partial(evaluate, p["cond_jaxpr"], *args[:n])
+    body = functools.partial(evaluate, p["body_jaxpr"], *args[n:m])
+    return lax.while_loop(lambda carry: go_on(*carry)[0], lambda carry: body(*carry), list(args[m:]))
+
+
+def _cond(evaluate: Any, eqn: Any, index: Any, *args: Any) -> list[Any]:
+    return lax.switch(index, [functools.partial(evaluate, own) for own in eqn.params["branches"]], *args)
+
+
+def _scan(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
+    p = eqn.params
+    n, m = p["num_consts"], p["num_consts"] + p["num_carry"]
+
+    def body(carry: list[Any], x: list[Any]) -> tuple[list[Any], list[Any]]:
+        found = evaluate(p["jaxpr"], *args[:n], *carry, *x)
+        return found[: m - n], found[m - n :]
+
+    carry, ys = lax.scan(body, list(args[n:m]), list(args[m:]), p["length"], p["reverse"])
+    return [*carry, *ys]
+
+
+def _linear_solve(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
+    lengths, program = eqn.params["const_lengths"], eqn.params["jaxprs"].solve
+    start = lengths.matvec + lengths.vecmat
+    right = start + lengths.solve + lengths.transpose_solve
+    return evaluate(program, *args[start : start + lengths.solve], *args[right:])
+
+
+_NESTED: dict[str, Callable[..., list[Any]]] = {
+    "jit": _jit,
+    "cond": _cond,
+    "custom_jvp_call": _inlined,
+    "custom_linear_solve": _linear_solve,
+    "custom_vjp_call": _inlined,
+    "remat2": _inlined,
+    "scan": _scan,
+    "while": _while,
+}
+"""Primitives that call programs."""

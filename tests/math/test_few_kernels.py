@@ -1,0 +1,188 @@
+"""Programs of few kernels give what they give as they are, whatever is in them."""
+
+from __future__ import annotations
+
+import jax
+import jax.extend
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from jaxsim.math import few_kernels
+from jaxsim.math.few_kernels import in_few_kernels
+from jaxsim.math.stage import stage
+
+POSITIVE = np.random.default_rng(0).uniform(0.1, 0.9, (40, 120))  # more than XLA sums without a library
+SIGNED = POSITIVE * np.random.default_rng(1).choice([-1, 1], POSITIVE.shape)
+SQUARE = np.tril(POSITIVE[:9, :9]) + 2 * np.eye(9)
+SPD = SQUARE @ SQUARE.T
+ROWS = jnp.asarray([3, 0, 39, 3])
+MARKS = SIGNED > 0
+WHOLE = np.arange(4800, dtype=np.int32).reshape(40, 120)
+
+UNARY = """
+    abs acos asin atan ceil cos exp exp2 expm1 floor is_finite logistic log1p neg round sign sin square tan tanh
+"""
+BINARY = "add atan2 div eq ge gt le lt max min mul ne rem sub"
+
+
+def unary(function):
+    return lambda x, y: function(x)
+
+
+ELEMENTWISE = {
+    **{name: unary(getattr(lax, name)) for name in UNARY.split()},
+    **{name: getattr(lax, name) for name in BINARY.split()},
+    "clamp": lambda x, y: lax.clamp(-y, x, y),
+    "integer_pow": lambda x, y: lax.integer_pow(x, 3),
+    "log": lambda x, y: lax.log(y),
+    "pow": lambda x, y: lax.pow(y, x),
+    "rsqrt": lambda x, y: lax.rsqrt(y),
+    "select_n": lambda x, y: lax.select(x > y, x, y),
+    "sqrt": lambda x, y: lax.sqrt(y),
+}
+"""Functions of signed and positive numbers, by primitive."""
+
+OTHERS = {
+    "and": lambda x, y: (x > 0) & (y > 0.5),
+    "argmax": lambda x, y: jnp.argmax(x, 0),
+    "argmin": lambda x, y: jnp.argmin(x),
+    "bitcast_convert_type": lambda x, y: lax.bitcast_convert_type(x, np.int32 if x.dtype == np.float32 else np.int64),
+    "broadcast_in_dim": lambda x, y: jnp.broadcast_to(x, (2, *x.shape)),
+    "cholesky": lambda x, y: jnp.linalg.cholesky(SPD.astype(x.dtype) + 0 * x[0, 0]),
+    "concatenate": lambda x, y: jnp.concatenate([x, y, x], 1),
+    "convert_element_type": lambda x, y: (10 * x).astype(np.int32),
+    "copy": lambda x, y: jnp.copy(x),
+    "cummax": lambda x, y: lax.cummax(x),
+    "cummin": lambda x, y: lax.cummin(x, 1),
+    "cumprod": lambda x, y: jnp.cumprod(y, 0),
+    "cumsum": lambda x, y: jnp.cumsum(x.reshape(-1)),
+    "dot_general": lambda x, y: [x[:n, :m] @ y[:n, :m].T for n, m in ((40, 120), (2, 9), (0, 9), (2, 0))],
+    "dot_general, a matrix for each": lambda x, y: jnp.vecdot(x, y),
+    "dynamic_slice": lambda x, y: lax.dynamic_slice(x, (jnp.argmax(y[0]), 3), (4, 4)),
+    "dynamic_update_slice": lambda x, y: lax.dynamic_update_slice(x, y[:4, :4], (jnp.argmax(x[0]), 3)),
+    "gather": lambda x, y: (x[ROWS], jnp.take_along_axis(x, ROWS[:, None], 0)),
+    "iota": lambda x, y: jnp.arange(7) + x[0, 0],
+    "not": lambda x, y: ~(x > 0),
+    "or": lambda x, y: (x > 0) | (y > 0.5),
+    "pad": lambda x, y: jnp.pad(x, ((1, 2), (0, 3))),
+    "population_count": lambda x, y: lax.population_count(WHOLE + (x > 0)),
+    "reduce_and": lambda x, y: (jnp.all(x > -0.8, 0), jnp.all(x > -2)),
+    "reduce_max": lambda x, y: (jnp.max(x), jnp.max(WHOLE + (x > 0)), jnp.max(x, 0), jnp.max(x, 1), jnp.max(x[:3], 1)),
+    "reduce_min": lambda x, y: (jnp.min(x), jnp.min(x, (0, 1))),
+    "reduce_or": lambda x, y: (jnp.any(x > 0.89, 0), jnp.any(x > 2)),
+    "reduce_prod": lambda x, y: (jnp.prod(1 + 0.01 * x, 0), jnp.prod(1 + 0.001 * x)),
+    "reduce_sum": lambda x, y: [jnp.sum(x), jnp.sum(x, 0), jnp.sum(x, 1), jnp.sum(x[:0], 0), jnp.sum(WHOLE + (x > 0))],
+    "reshape": lambda x, y: x.reshape(-1),
+    "rev": lambda x, y: x[::-1],
+    "scatter": lambda x, y: [x.at[ROWS + 36].set(y[0], mode=mode) for mode in (None, "drop", "clip")],
+    "scatter-add": lambda x, y: (x.at[ROWS].add(y[:4]), jnp.zeros((9, 4, 120)).at[ROWS - 3, :, 2].add(y[:4, :4])),
+    "scatter-max": lambda x, y: x.at[ROWS].max(y[:4]),
+    "scatter-min": lambda x, y: x.at[:, ROWS].min(y[:, :4]),
+    "scatter-mul": lambda x, y: x.at[ROWS].mul(y[:4], unique_indices=False),
+    "shift_left": lambda x, y: WHOLE + (x > 0) << 2,
+    "shift_right_arithmetic": lambda x, y: -WHOLE - (x > 0) >> 2,
+    "shift_right_logical": lambda x, y: lax.shift_right_logical(WHOLE + (x > 0), WHOLE % 5),
+    "slice": lambda x, y: x[3:9:2, 1:],
+    "split": lambda x, y: jnp.split(x, 4),
+    "squeeze": lambda x, y: x[:1].squeeze(0),
+    "stack": lambda x, y: jnp.stack([x, y]),
+    "stop_gradient": lambda x, y: lax.stop_gradient(x),
+    "transpose": lambda x, y: x.T,
+    "triangular_solve": lambda x, y: [
+        lax.linalg.triangular_solve(
+            (SQUARE if lower else SQUARE.T).astype(x.dtype) + 0 * x[0, 0],
+            x[:9, :9],
+            left_side=left,
+            lower=lower,
+            transpose_a=transposed,
+            unit_diagonal=unit,
+        )
+        for left in (True, False)
+        for lower in (True, False)
+        for transposed in (True, False)
+        for unit in (True, False)
+    ],
+    "unstack": lambda x, y: jnp.unstack(x),
+    "xor": lambda x, y: (x > 0) ^ (y > 0.5),
+}  # fmt: skip
+
+double = stage(lambda x, y, z: (2 * x + z, jnp.zeros(3)))
+
+NESTED = {
+    "add_any": lambda x, y: jax.vjp(lambda x: (x * y, jnp.sin(x)), x)[1]((x, y)),
+    "cond": lambda x, y: lax.cond(x[0, 0] > 0, lambda: (x, 2 * y), lambda: (y, x)),
+    "custom_jvp_call": lambda x, y: jax.nn.relu(x),
+    "custom_linear_solve": lambda x, y: lax.custom_linear_solve(lambda v: y * v, x, lambda _, b: b / y, symmetric=True),
+    "custom_vjp_call": lambda x, y: optional(x),
+    "jit": lambda x, y: jax.jit(lambda x: x + jnp.where(x > 0, x, 1))(x),
+    "remat2": lambda x, y: jax.checkpoint(lambda x: jnp.sin(x))(x),
+    "scan": lambda x, y: lax.scan(lambda c, row: (c + row[0] * y[0], (c[0], row[1])), y[1], (x, y), reverse=True),
+    "stage": lambda x, y: (double(x, y, 1), double(x, x[:0], y), double(np.ones((40, 120)), y, x)),
+    "while": lambda x, y: lax.while_loop(lambda c: c[0] < jnp.sum(y[0]), lambda c: (c[0] + y[1, 0], x), (0.0, y)),
+}  # fmt: skip
+
+
+@jax.custom_vjp
+def optional(x):
+    return 3 * x
+
+
+optional.defvjp(lambda x: (3 * x, None), lambda _, ct: (ct,))
+
+GROUPS = {"elementwise": ELEMENTWISE, "others": OTHERS, "nested": NESTED}
+
+
+def traced(functions, dtype):
+    """The program of functions, and what it is called with."""
+    args = jnp.asarray(SIGNED, dtype), jnp.asarray(POSITIVE, dtype)
+    return jax.make_jaxpr(lambda x, y: jax.tree.leaves([f(x, y) for f in functions]))(*args), args
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+@pytest.mark.parametrize("group", GROUPS)
+def test_results_are_those_of_the_program(group, dtype):
+    program, args = traced(GROUPS[group].values(), dtype)
+    compiled = jax.jit(in_few_kernels(program)).lower(*args).compile()
+    assert "xla_cpu_small_call" in compiled.as_text()
+    tolerance = 200 * np.finfo(dtype).eps  # sums in another order
+    for ours, plain in zip(
+        compiled(*args), jax.jit(jax.extend.core.jaxpr_as_fun(program))(*args), strict=True
+    ):
+        assert ours.dtype == plain.dtype
+        np.testing.assert_allclose(ours, plain, rtol=tolerance, atol=tolerance)
+
+
+def primitives(program):
+    """Names of all that a program and what it calls have."""
+    for eqn in program.jaxpr.eqns:
+        yield eqn.primitive.name
+        for inner in few_kernels._inner(eqn):
+            yield from primitives(inner)
+
+
+def test_each_primitive_is_tried():
+    seen = {
+        name
+        for functions in GROUPS.values()
+        for name in primitives(traced(functions.values(), jnp.float32)[0])
+    }
+    known = few_kernels._KNOWN | few_kernels.LOOPS.keys() | few_kernels._NESTED.keys()
+    assert known <= seen
+
+
+@pytest.mark.parametrize("unknown", [jnp.sort, jnp.linalg.inv, lambda x: jax.debug.print("{}", x) or x])
+def test_programs_with_what_is_not_known_stay_as_they_are(unknown):
+    assert in_few_kernels(jax.make_jaxpr(unknown)(jnp.eye(3))) is None
+    assert in_few_kernels(jax.make_jaxpr(lambda x: lax.cond(True, unknown, jnp.sin, x))(jnp.eye(3))) is None
+
+
+def test_large_programs_are_several_kernels(monkeypatch):
+    monkeypatch.setattr(few_kernels, "_MOST", 5)
+    program, args = traced(NESTED.values(), jnp.float64)
+    compiled = jax.jit(in_few_kernels(program)).lower(*args).compile()
+    for ours, plain in zip(
+        compiled(*args), jax.jit(jax.extend.core.jaxpr_as_fun(program))(*args), strict=True
+    ):
+        np.testing.assert_allclose(ours, plain, rtol=1e-13)
