@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from jax import lax
 
+import jaxsim
+from jaxsim import models
 from jaxsim.math import few_kernels
 from jaxsim.math.few_kernels import in_few_kernels
 from jaxsim.math.stage import stage
@@ -113,6 +115,7 @@ double = stage(lambda x, y, z: (2 * x + z, jnp.zeros(3)))
 NESTED = {
     "add_any": lambda x, y: jax.vjp(lambda x: (x * y, jnp.sin(x)), x)[1]((x, y)),
     "cond": lambda x, y: lax.cond(x[0, 0] > 0, lambda: (x, 2 * y), lambda: (y, x)),
+    "cond that ignores": lambda x, y: lax.cond(x[0, 0] > 0, lambda: (jnp.zeros(3), y), lambda: (jnp.ones(3), 0 * y)),
     "custom_jvp_call": lambda x, y: jax.nn.relu(x),
     "custom_linear_solve": lambda x, y: lax.custom_linear_solve(lambda v: y * v, x, lambda _, b: b / y, symmetric=True),
     "custom_vjp_call": lambda x, y: optional(x),
@@ -120,6 +123,7 @@ NESTED = {
     "remat2": lambda x, y: jax.checkpoint(lambda x: jnp.sin(x))(x),
     "scan": lambda x, y: lax.scan(lambda c, row: (c + row[0] * y[0], (c[0], row[1])), y[1], (x, y), reverse=True),
     "stage": lambda x, y: (double(x, y, 1), double(x, x[:0], y), double(np.ones((40, 120)), y, x)),
+    "while that forgets": lambda x, y: lax.while_loop(lambda c: c[0] < 1, lambda c: (1.0 + y[0, 0], c[2], y), (0.0, x, x)),
     "while": lambda x, y: lax.while_loop(lambda c: c[0] < jnp.sum(y[0]), lambda c: (c[0] + y[1, 0], x), (0.0, y)),
 }  # fmt: skip
 
@@ -140,6 +144,7 @@ def traced(functions, dtype):
     return jax.make_jaxpr(lambda x, y: jax.tree.leaves([f(x, y) for f in functions]))(*args), args
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 @pytest.mark.parametrize("group", GROUPS)
 def test_results_are_those_of_the_program(group, dtype):
@@ -186,3 +191,18 @@ def test_large_programs_are_several_kernels(monkeypatch):
         compiled(*args), jax.jit(jax.extend.core.jaxpr_as_fun(program))(*args), strict=True
     ):
         np.testing.assert_allclose(ours, plain, rtol=1e-13)
+
+
+@pytest.mark.optimised
+def test_one_world_is_as_in_a_batch():
+    model = jaxsim.load_model(models.path("quadruped"))
+    data = jaxsim.make_data(model)
+    data = data.replace(qpos=data.qpos.at[2].add(-0.05), ctrl=jnp.linspace(-0.3, 0.3, model.nu))
+    one = jax.jit(jaxsim.step)(model, data)
+    batch = jax.jit(jax.vmap(jaxsim.step, in_axes=(None, 0)))(
+        model, jax.tree.map(lambda x: jnp.stack([x, x]), data)
+    )
+    assert one.ncon
+    for name in ("qpos", "qvel", "qacc", "sensordata", "qfrc_constraint"):
+        # 1e-9: sums in another order, and where the solver stops
+        np.testing.assert_allclose(getattr(batch, name)[1], getattr(one, name), rtol=1e-9, atol=1e-9)

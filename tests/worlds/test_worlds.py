@@ -390,12 +390,12 @@ def test_what_is_remembered_is_bounded() -> None:
 
 def test_matrix_products_follow_the_default_precision() -> None:
     """A change of `jax_default_matmul_precision` traces again, as with `jax.jit`."""
-    f = worlds.lift(lambda a, x: jnp.einsum("ijw,jw->iw", a, x))
+    f = jax.vmap(worlds.lift(lambda a, x: jnp.einsum("ijw,jw->iw", a, x)))
 
     def precision() -> str:
         return (
-            str(jax.make_jaxpr(f)(jnp.ones((2, 2)), jnp.ones(2)).jaxpr)
-            + jax.jit(f).lower(jnp.ones((2, 2)), jnp.ones(2)).as_text()
+            str(jax.make_jaxpr(f)(jnp.ones((3, 2, 2)), jnp.ones((3, 2))).jaxpr)
+            + jax.jit(f).lower(jnp.ones((3, 2, 2)), jnp.ones((3, 2))).as_text()
         )
 
     with jax.default_matmul_precision("highest"):
