@@ -123,7 +123,7 @@ NESTED = {
     "remat2": lambda x, y: jax.checkpoint(lambda x: jnp.sin(x))(x),
     "scan": lambda x, y: lax.scan(lambda c, row: (c + row[0] * y[0], (c[0], row[1])), y[1], (x, y), reverse=True),
     "stage": lambda x, y: (double(x, y, 1), double(x, x[:0], y), double(np.ones((40, 120)), y, x)),
-    "while that forgets": lambda x, y: lax.while_loop(lambda c: c[0] < 1, lambda c: (1.0 + y[0, 0], c[2], y), (0.0, x, x)),
+    "while that forgets": lambda x, y: lax.while_loop(lambda c: c[0] < 1, lambda c: (2.0, c[2], y), (0.0, x, x)),
     "while": lambda x, y: lax.while_loop(lambda c: c[0] < jnp.sum(y[0]), lambda c: (c[0] + y[1, 0], x), (0.0, y)),
 }  # fmt: skip
 
