@@ -15,6 +15,7 @@ Measured on one core, one world, us a step before and after (C): MJX's humanoid 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -53,8 +54,8 @@ def in_few_kernels(program: ClosedJaxpr) -> Callable[..., list[Any]] | None:
     return functools.partial(_in_kernels, program) if not program.effects and _is_known(program) else None
 
 
-def _called(function: Callable[..., list[Any]], args: Sequence[Any], **marks: str) -> list[Any]:
-    """Calls a function of arrays that stays a call in the program."""
+def _called(name: str, function: Callable[..., list[Any]], args: Sequence[Any], **marks: str) -> list[Any]:
+    """Calls a function of arrays that stays a call in the program, under a name."""
     args = [jnp.asarray(x) for x in args]
 
     def body(own: list[Array]) -> tuple[list[Any], Array]:
@@ -65,6 +66,7 @@ def _called(function: Callable[..., list[Any]], args: Sequence[Any], **marks: st
                 [lax.index_in_dim(x.reshape(-1), 0).astype(np.float32) for x in own] or [jnp.zeros(1)]
             )
 
+    body.__name__ = name
     own = lax.optimization_barrier([x for x in args if x.size])
     with set_xla_metadata(inlineable="false", **marks):
         called = jax.jit(body)(own)
@@ -153,19 +155,23 @@ def _values_of(atoms: Sequence[Any], values: _Values) -> list[Any]:
 def _extend(values: _Values, eqns: Sequence[Any], evaluate: Callable[..., list[Any]]) -> None:
     """Adds the results of equations; programs that these call are evaluated in a given way."""
     for eqn in eqns:
-        name, own = eqn.primitive.name, _values_of(eqn.invars, values)
-        compute = computation_of(eqn.primitive)
-        if compute is not None:
-            types = tuple(v.aval for v in eqn.invars)
-            found = evaluate(_program_of(compute, tuple(eqn.params.items()), types, _x64()), *own)
-        elif name in _NESTED:
-            found = _NESTED[name](evaluate, eqn, *own)
-        elif name in LOOPS:
-            found = [LOOPS[name](*own, **eqn.params)]
-        else:
-            found = eqn.primitive.bind(*own, **eqn.params)
-            found = found if eqn.primitive.multiple_results else [found]
+        scope = str(eqn.source_info.name_stack)
+        with jax.named_scope(scope) if scope else contextlib.nullcontext():
+            found = _results(eqn, _values_of(eqn.invars, values), evaluate)
         values.update(zip(eqn.outvars, found, strict=True))
+
+
+def _results(eqn: Any, args: Sequence[Any], evaluate: Callable[..., list[Any]]) -> list[Any]:
+    name, compute = eqn.primitive.name, computation_of(eqn.primitive)
+    if compute is not None:
+        types = tuple(v.aval for v in eqn.invars)
+        return evaluate(_program_of(compute, tuple(eqn.params.items()), types, _x64()), *args)
+    if name in _NESTED:
+        return _NESTED[name](evaluate, eqn, *args)
+    if name in LOOPS:
+        return [LOOPS[name](*args, **eqn.params)]
+    found = eqn.primitive.bind(*args, **eqn.params)
+    return found if eqn.primitive.multiple_results else [found]
 
 
 def _extend_in_call(values: _Values, eqns: Sequence[Any], asked: set[Any]) -> None:
@@ -179,7 +185,7 @@ def _extend_in_call(values: _Values, eqns: Sequence[Any], asked: set[Any]) -> No
         _extend(inside, eqns, _evaluated)
         return _values_of(results, inside)
 
-    found = _called(run, _values_of(given, values), xla_cpu_small_call="true")
+    found = _called("kernel", run, _values_of(given, values), xla_cpu_small_call="true")
     values.update(zip(results, found, strict=True))
 
 
@@ -200,7 +206,11 @@ def _jit(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
     (program,) = _inner(eqn)
     function = functools.partial(evaluate, program)
     is_stage = (eqn.ctx.xla_metadata or {}).get("inlineable") == "false"
-    return _called(function, args) if is_stage and evaluate is _evaluated else function(*args)
+    return (
+        _called(eqn.params["name"], function, args)
+        if is_stage and evaluate is _evaluated
+        else function(*args)
+    )
 
 
 def _inlined(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
