@@ -200,6 +200,18 @@ def test_kernel_equals_elimination(platform, width):
     np.testing.assert_allclose(ours, linalg.solve_tree(structure, A, b), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", TREES)
+def test_one_world_is_solved_in_loops(name):
+    """In programs of few kernels, as `jit` of a lifted function makes them."""
+    structure, matrix, b = system(TREES[name], 1)
+    one = jax.jit(worlds.lift(lambda A, b: linalg.solve_tree(structure, A, b)))
+    x = one(matrix[structure.rows, structure.cols, 0], b[:, 0])
+    np.testing.assert_allclose(x, np.linalg.solve(matrix[..., 0], b[:, 0]), rtol=1e-9, atol=1e-11)
+    singular = one(jnp.zeros(structure.size), jnp.ones(structure.n))
+    if name != "alike":  # trees of one shape are worlds, whose blocks of two clamp a determinant
+        np.testing.assert_array_equal(singular, 1 / LEAST_PIVOT)
+
+
 @pytest.mark.parametrize("platform", ["cuda", "tpu"])
 def test_kernel_clamps_pivots(platform):
     structure = tree_structure([-1, 0])
