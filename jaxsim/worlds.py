@@ -33,7 +33,7 @@ from jax.interpreters import ad, batching, mlir
 from jaxsim.math.blocks import block_size, in_blocks
 from jaxsim.math.few_kernels import in_few_kernels
 from jaxsim.math.gather import widen, width_of
-from jaxsim.math.stage import common_platform, lowering_for, platform
+from jaxsim.math.stage import common_platform, lowering_for, platform, x64
 from jaxsim.pytree import bare
 
 __all__ = ["expand", "in_each", "lift", "squeeze"]
@@ -135,12 +135,12 @@ class _Function:
             results, found = self.native(*args)
         flat, tree = jax.tree.flatten(results)
         found, solution_tree = jax.tree.flatten(jax.lax.stop_gradient(found))
-        _outputs.put((self, _per_world(leaves), _x64()), _Output(tree, len(flat), solution_tree))
+        _outputs.put((self, _per_world(leaves), x64()), _Output(tree, len(flat), solution_tree))
         return flat + found
 
     def output(self, signature: tuple[Any, ...]) -> _Output:
         """Structure of the results for per-world argument types; every trace records it."""
-        key = (self, signature, _x64())
+        key = (self, signature, x64())
         found = _outputs.get(key)
         if found is None:
             jax.eval_shape(lambda *x: self(x), *(jax.ShapeDtypeStruct((*s, 1), d) for s, d in signature))
@@ -345,15 +345,10 @@ def _traced(
     return _trace(function, signature, block, kind, *_context()), block
 
 
-def _x64() -> bool:
-    config: Any = jax.config
-    return config.jax_enable_x64
-
-
 def _context() -> tuple[Any, ...]:
     """What else a trace depends on."""
     config: Any = jax.config
-    return _x64(), config.jax_default_matmul_precision, jax.sharding.get_abstract_mesh()
+    return x64(), config.jax_default_matmul_precision, jax.sharding.get_abstract_mesh()
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)

@@ -29,7 +29,7 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 from jaxsim.math.linear import computation_of
 from jaxsim.math.loops import LOOPS
-from jaxsim.math.stage import lowering_for
+from jaxsim.math.stage import lowering_for, x64
 
 __all__ = ["in_few_kernels"]
 
@@ -165,7 +165,7 @@ def _results(eqn: Any, args: Sequence[Any], evaluate: Callable[..., list[Any]]) 
     name, compute = eqn.primitive.name, computation_of(eqn.primitive)
     if compute is not None:
         types = tuple(v.aval for v in eqn.invars)
-        return evaluate(_program_of(compute, tuple(eqn.params.items()), types, _x64()), *args)
+        return evaluate(_program_of(compute, tuple(eqn.params.items()), types, x64()), *args)
     if name in _NESTED:
         return _NESTED[name](evaluate, eqn, *args)
     if name in LOOPS:
@@ -190,16 +190,11 @@ def _extend_in_call(values: _Values, eqns: Sequence[Any], asked: set[Any]) -> No
 
 
 @functools.lru_cache(maxsize=4096)
-def _program_of(compute: Callable[..., Any], params: Any, types: tuple[Any, ...], x64: bool) -> ClosedJaxpr:
+def _program_of(compute: Callable[..., Any], params: Any, types: tuple[Any, ...], wide: bool) -> ClosedJaxpr:
     """The jaxpr of a computation of jaxsim's own."""
-    del x64
+    del wide
     with lowering_for("cpu"):
         return jax.make_jaxpr(functools.partial(compute, **dict(params)))(*types)
-
-
-def _x64() -> bool:
-    config: Any = jax.config
-    return config.jax_enable_x64
 
 
 def _jit(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:

@@ -20,7 +20,7 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from jaxsim.math.stage import common_platform, lowering_for
+from jaxsim.math.stage import common_platform, lowering_for, x64
 
 __all__ = ["bilinear", "computation_of", "linear", "operation"]
 
@@ -38,14 +38,14 @@ def _primitive(name: str, compute: Callable[..., Any], multiple_results: bool) -
     _computations[primitive] = compute
 
     @functools.lru_cache(maxsize=4096)
-    def shapes(signature: tuple[Any, ...], params: tuple[Any, ...], x64: bool) -> Any:
+    def shapes(signature: tuple[Any, ...], params: tuple[Any, ...], wide: bool) -> Any:
         types = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in signature]
         out = jax.eval_shape(functools.partial(compute, **dict(params)), *types)
         return jax.tree.map(lambda a: ShapedArray(a.shape, a.dtype), out)
 
     def abstract(*avals: Any, **params: Any) -> Any:
         signature = tuple((tuple(a.shape), np.dtype(a.dtype)) for a in avals)
-        found = shapes(signature, tuple(params.items()), jax.config.jax_enable_x64)  # pyright: ignore
+        found = shapes(signature, tuple(params.items()), x64())
         return list(found) if multiple_results else found
 
     def batch(args: Any, dims: Any, **params: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-__all__ = ["common_platform", "lowering_for", "platform", "stage"]
+__all__ = ["common_platform", "lowering_for", "platform", "stage", "x64"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -41,6 +41,12 @@ def platform() -> str:
         return _chosen.platform
     backend = jax.default_backend()
     return "cuda" if backend == "gpu" else backend
+
+
+def x64() -> bool:
+    """Whether what is traced now has numbers of 64 bits where nothing else is said."""
+    config: Any = jax.config
+    return config.jax_enable_x64
 
 
 @contextlib.contextmanager

@@ -54,20 +54,20 @@ def in_lanes(
     lanes = _LANES[platform()]
     worlds, width = int(np.prod(lanes)), results[0].shape[-1]
     programs = -(-width // worlds)
-    whole = (programs * lanes[0], *lanes[1:])
+    whole, shared = (programs * lanes[0], *lanes[1:]), (1,) * len(lanes)
 
     def by_lanes(x: Array) -> Array:
         """For whole programs; a world that is not there has the numbers of the last."""
-        more = programs * worlds - width if x.shape[-1] > 1 else 0
+        if x.shape[-1] == 1:
+            return x.reshape(*x.shape[:-1], *shared)
+        more = programs * worlds - width
         padded = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, more)], mode="edge") if more else x
-        return padded.reshape(*x.shape[:-1], *(whole if x.shape[-1] > 1 else (1,) * len(lanes)))
-
-    def block(x: Any) -> tuple[int, ...]:
-        return (*x.shape[:-1], *(lanes if x.shape[-1] > 1 else (1,) * len(lanes)))
+        return padded.reshape(*x.shape[:-1], *whole)
 
     def spec(x: Any) -> Any:
         before, after, wide = (0,) * (len(x.shape) - 1), (0,) * (len(lanes) - 1), x.shape[-1] > 1
-        return pl.BlockSpec(block(x), lambda i: (*before, i if wide else 0, *after))
+        block = (*x.shape[:-1], *(lanes if wide else shared))
+        return pl.BlockSpec(block, lambda i: (*before, i if wide else 0, *after))
 
     table_specs: list[Any]
     if platform() == "cuda":

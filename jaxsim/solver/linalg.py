@@ -284,6 +284,7 @@ def _factorise_many(structure: TreeStructure, A: Array, B: Array) -> Array:
 
 
 def _by_library(A: Array, B: Array, *, structure: TreeStructure) -> Array:
+    """The solution for right-hand sides `(n, k, W)`."""
     matrix = jnp.moveaxis(full(widen(A, B.shape[-1]), structure=structure), -1, 0)
     right = jnp.moveaxis(B, -1, 0)
     L = lax.linalg.cholesky(matrix, symmetrize_input=False)

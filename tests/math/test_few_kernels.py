@@ -20,7 +20,6 @@ SIGNED = POSITIVE * np.random.default_rng(1).choice([-1, 1], POSITIVE.shape)
 SQUARE = np.tril(POSITIVE[:9, :9]) + 2 * np.eye(9)
 SPD = SQUARE @ SQUARE.T
 ROWS = jnp.asarray([3, 0, 39, 3])
-MARKS = SIGNED > 0
 WHOLE = np.arange(4800, dtype=np.int32).reshape(40, 120)
 
 UNARY = """

@@ -92,7 +92,7 @@ def test_second_half_with_runge_kutta_is_euler():
 
 def _scopes(lowered):
     """The scopes of a program, without the names of files."""
-    return " ".join(re.findall(r'op_name="([^"]*)"', lowered.compile().as_text()))
+    return " ".join(re.findall(r'"(\w[^"]*)"', lowered.as_text(debug_info=True)))
 
 
 def test_halves_do_not_repeat_each_other():

@@ -33,10 +33,10 @@ _T = TypeVar("_T")
 
 
 def _lanes(asked: Array, rare: bool) -> int:
-    if platform() == "cpu" and asked.shape[-1] == 1:
-        return _FEW
     least = _RARE if rare else _LANES
-    return least if platform() == "cpu" else max(least, asked.size // _SHARE)
+    if platform() != "cpu":
+        return max(least, asked.size // _SHARE)
+    return _FEW if asked.shape[-1] == 1 else least
 
 
 def gathers(asked: Array, shapes: tuple[Shape, Shape], rare: bool = False) -> bool:
