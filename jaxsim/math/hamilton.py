@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["matrix", "product"]
+__all__ = ["matrix", "product", "rotated"]
 
 
 def product(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
@@ -22,6 +22,18 @@ def product(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
         aw * by - ax * bz + ay * bw + az * bx,
         aw * bz + ax * by - ay * bx + az * bw,
     )
+
+
+def rotated(q: Sequence[Any], v: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """Returns the components of a vector that a unit quaternion rotates."""
+    w, *u = q
+    twice = [2 * x for x in _cross(u, v)]
+    first, second, third = (x + w * y + z for x, y, z in zip(v, twice, _cross(u, twice), strict=True))
+    return first, second, third
+
+
+def _cross(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 def matrix(q: Sequence[Any]) -> tuple[tuple[Any, Any, Any], ...]:

@@ -7,8 +7,14 @@ exist, gets the derivative 0.
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Callable
+
 import jax.numpy as jnp
 from jax import Array, lax
+
+from jaxsim.math.axis import split
 
 __all__ = ["absolute", "divide", "norm", "normalize", "sqrt"]
 
@@ -27,7 +33,23 @@ def absolute(x: Array) -> Array:
 def norm(x: Array, axis: int = -2) -> Array:
     """Euclidean norm over `axis`, which is removed; derivative 0 at the zero vector."""
     unit, scale = _scaled(x, axis)
-    return jnp.squeeze(scale, axis) * sqrt(jnp.sum(unit * unit, axis=axis))
+    return jnp.squeeze(scale * sqrt(_square(unit, axis)), axis)
+
+
+_FEW = 4
+"""Most components that are combined one by one: a reduction is a kernel of its own."""
+
+
+def _combined(combine: Callable[[Array, Array], Array], x: Array, axis: int) -> Array | None:
+    """All components along an axis as one, if they are few."""
+    n = x.shape[axis]
+    return functools.reduce(combine, split(x, (1,) * n, axis)) if 0 < n <= _FEW else None
+
+
+def _square(x: Array, axis: int) -> Array:
+    """Sum of squares; the axis stays, with length 1."""
+    found = _combined(operator.add, x * x, axis)
+    return jnp.sum(x * x, axis=axis, keepdims=True) if found is None else found
 
 
 def _scaled(x: Array, axis: int) -> tuple[Array, Array]:
@@ -35,7 +57,9 @@ def _scaled(x: Array, axis: int) -> tuple[Array, Array]:
 
     Without this, second derivatives of the norm of a vector of 1e-14 are infinite in float32.
     """
-    greatest = lax.stop_gradient(jnp.max(jnp.abs(x), axis=axis, keepdims=True, initial=0))
+    size = jnp.abs(lax.stop_gradient(x))
+    greatest = _combined(jnp.maximum, size, axis)
+    greatest = jnp.max(size, axis=axis, keepdims=True, initial=0) if greatest is None else greatest
     scale = jnp.where((greatest > 0) & jnp.isfinite(greatest), greatest, 1)
     return x / scale, scale
 
@@ -54,7 +78,7 @@ def normalize(x: Array, axis: int = -2) -> tuple[Array, Array]:
       derivative. `norm` keeps `axis` with length 1.
     """
     x, scale = _scaled(x, axis)
-    squared = jnp.sum(x * x, axis=axis, keepdims=True)
+    squared = _square(x, axis)
     positive = squared > 0
     length = jnp.sqrt(jnp.where(positive, squared, 1))
     first = jnp.arange(x.shape[axis]) == 0

@@ -2,14 +2,16 @@
 
 Every joint, and every body without joints, is a node whose frame is known in that of the node before. World frames
 follow by pointer jumping: each round composes every node with the ancestor it is expressed in, so the number of rounds
-is the logarithm of the depth. A body has the frame of its last node.
+is the logarithm of the depth. GPUs and TPUs go from the root on instead, in one kernel. A body has the frame of its
+last node.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -19,9 +21,12 @@ from jaxsim.enums import CamLightType, JointType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
 from jaxsim.math.axis import concat, split, take
+from jaxsim.math.gather import width_of
+from jaxsim.math.lanes import has_kernels
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import cross, matmul, matvec, scale
 from jaxsim.model import Model
+from jaxsim.pipeline.frames_kernel import compose_in_kernel
 from jaxsim.pytree import Static
 
 __all__ = ["camlight", "kinematics"]
@@ -56,6 +61,9 @@ class _Plan(NamedTuple):
       local: where the local frame of each node stands among those of first joints, all joints, bases.
       jumps: for each round, the node that each node is composed with.
       node: the node whose frame is the body's.
+      order: all joints and after them all bodies, in the order in which their frames follow from the root.
+      above: which of them the frame of each is given in.
+      own: where the nodes are among them.
     """
 
     slides: np.ndarray
@@ -68,6 +76,9 @@ class _Plan(NamedTuple):
     local: np.ndarray
     jumps: tuple[np.ndarray, ...]
     node: np.ndarray
+    order: np.ndarray
+    above: np.ndarray
+    own: np.ndarray
 
 
 @functools.lru_cache(maxsize=64)
@@ -102,7 +113,16 @@ def _plan(static: Static) -> _Plan:
     while (pointer != node[0]).any():
         jumps.append(pointer)
         pointer = pointer[pointer]
-    return _Plan(slides, hinges, balls, joints, free, bases, first, local, tuple(jumps), node)
+    body = njnt + np.arange(nbody)
+    last = np.where(static.body_jntnum > 0, node, body)
+    above = np.concatenate([np.arange(njnt) - 1, last[static.body_parentid]])
+    above[first] = body[jointed]
+    # each body, then its joints
+    order = np.argsort(np.concatenate([static.jnt_bodyid, np.arange(nbody) - 0.5]), kind="stable")
+    own = np.concatenate([np.arange(njnt), body[fixed]])
+    return _Plan(
+        slides, hinges, balls, joints, free, bases, first, local, tuple(jumps), node, order, above, own
+    )
 
 
 def kinematics(model: Model, data: Data) -> Data:
@@ -110,16 +130,36 @@ def kinematics(model: Model, data: Data) -> Data:
     plan = _plan(model.static)
     base = _bases(model, data, plan)
     motion, anchor, axis = _joint_motions(model, data, plan)
-    first = _compose(take(base, model.jnt_bodyid[plan.first]), take(motion, plan.first))
-    node = take(concat([first, motion, base]), plan.local)
-    for pointer in plan.jumps:
-        node = _compose(take(node, pointer), node)
+    wide = width_of((motion, base)) > 1
+    node = (_in_kernel if wide and has_kernels(base.dtype) else _by_jumps)(model.static, motion, base)
     fixed = [_fixed(model, kind, inertia) for kind, inertia in (("body", "i"), ("geom", ""), ("site", ""))]
     offset = concat([*(pos for pos, _ in fixed), anchor])
     turn = _matrices(concat([orientation for _, orientation in fixed]))
     names = ("xpos", "xquat", "xmat", "xaxis", *_POINTS, *_AXES)
     results = _attached(node, offset, turn, axis, static=model.static)
     return data.replace(**dict(zip(names, results, strict=True)))
+
+
+def _by_jumps(static: Static, motion: Array, base: Array) -> Array:
+    """World frames of the nodes by pointer jumping."""
+    plan = _plan(static)
+    first = _compose(take(base, static.jnt_bodyid[plan.first]), take(motion, plan.first))
+    node = take(concat([first, motion, base]), plan.local)
+    for pointer in plan.jumps:
+        node = _compose(take(node, pointer), node)
+    return node
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _in_kernel(static: Static, motion: Array, base: Array) -> Array:
+    """The same from the root on; its derivative is that of pointer jumping."""
+    plan = _plan(static)
+    return take(compose_in_kernel(plan.order, plan.above, concat([motion, base])), plan.own)
+
+
+@_in_kernel.defjvp
+def _in_kernel_jvp(static: Static, primals: Any, tangents: Any) -> tuple[Array, Array]:
+    return jax.jvp(functools.partial(_by_jumps, static), primals, tangents)
 
 
 _POINTS = ("xipos", "geom_xpos", "site_xpos", "xanchor")

@@ -28,11 +28,11 @@ from jaxsim.math.axis import concat, contract, take
 from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.math.dense_inverse import clamped_solve
 from jaxsim.math.gather import widen, width_of
+from jaxsim.math.lanes import has_kernels
 from jaxsim.math.linear import bilinear, operation
 from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import dot
-from jaxsim.solver.lanes import has_kernels
 from jaxsim.solver.tree_kernel import solve_in_kernel
 from jaxsim.structure.sparsity import TreeStructure, alike_trees, chains_of, places_of
 

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.math.axis import sum_rows
+from jaxsim.math.lanes import has_kernels
 from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone
-from jaxsim.solver.lanes import has_kernels
 from jaxsim.solver.rows import Rows, RowValues
 from jaxsim.solver.search_kernel import Part, search_in_kernel
 

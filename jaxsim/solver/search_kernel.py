@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.solver.lanes import in_lanes
+from jaxsim.math.lanes import in_lanes
 
 __all__ = ["Part", "search_in_kernel"]
 

@@ -17,7 +17,7 @@ from jax import Array, lax
 
 from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.math.gather import widen
-from jaxsim.solver.lanes import in_lanes
+from jaxsim.math.lanes import in_lanes
 from jaxsim.structure.sparsity import TreeStructure
 
 __all__ = ["solve_in_kernel"]
