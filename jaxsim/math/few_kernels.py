@@ -43,7 +43,7 @@ _PLAIN = """
 _KNOWN = frozenset(_PLAIN.split())
 """Primitives that the emitter knows as they are."""
 
-_MOST = 4096
+_MOST = 3072
 """Most equations of a kernel: the time to compile one grows faster than its length."""
 
 _MARKS = "inlineable", "xla_cpu_small_call"

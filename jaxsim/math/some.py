@@ -36,6 +36,8 @@ def in_some_worlds(function: Callable[[Any, _T], _T], asked: Array, tables: Any,
       found: what was found of all, a tree of arrays (..., W).
     """
     width = asked.shape[0]
+    if width == 1:
+        return lax.cond(asked[0], function, lambda _, found: found, tables, found)
     count = min(_LANES if platform() == "cpu" else max(_LANES, width // _SHARE), -(-width // 2))
 
     def some(state: tuple[Array, _T]) -> tuple[Array, _T]:

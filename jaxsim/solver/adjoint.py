@@ -20,7 +20,6 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.math.gather import width_of
-from jaxsim.math.some import MANY_WORLDS
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem, forces, push
 from jaxsim.solver.compact import Compacted, compact
@@ -72,7 +71,7 @@ def _optimum_jvp(
     problem, dproblem = primals[0], tangents[0]
     found = optimum(layout, *primals)
     x = found.x
-    few = compact(problem.rows) if width_of((problem, x)) >= MANY_WORLDS else None
+    few = compact(problem.rows, width_of((problem, x)))
 
     def moved(few: Compacted | None, problem: Problem, dproblem: Problem) -> Array:
         """The tangent of the acceleration."""

@@ -15,6 +15,8 @@ from jax import Array
 from jaxsim.collision.select import pick_first, rank
 from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world
+from jaxsim.math.some import MANY_WORLDS
+from jaxsim.math.stage import platform
 from jaxsim.solver.jacobian import ChainFrames, ChainJacobian, ContactJacobian, EdgeJacobian, Frames
 from jaxsim.solver.rows import Cones, Rows, RowValues, join, pieces
 
@@ -107,8 +109,14 @@ class Compacted(NamedTuple):
         return RowValues(concat(scalar) if scalar else values.scalar, tuple(cones))
 
 
-def compact(rows: Rows) -> Compacted | None:
-    """The rows with fewer contact slots; None if no group of contacts is large enough to gain by it."""
+def compact(rows: Rows, width: int) -> Compacted | None:
+    """The rows with fewer contact slots; None if they are not worth it.
+
+    That is where no group of contacts is large enough, and with a few worlds only: in one that is alone on a CPU all
+    work counts, while of a few, as on accelerators, each operation costs the same for some slots as for all.
+    """
+    if width < MANY_WORLDS and not (width == 1 and platform() == "cpu"):
+        return None
     scalar = tuple(
         _touching(J.contacts, D.reshape(len(J.friction), -1, D.shape[-1])[:, 0])
         if isinstance(J, EdgeJacobian)

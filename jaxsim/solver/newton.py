@@ -101,8 +101,8 @@ def minimise(
 ) -> Solution:
     """Minimises the cost, starting from the better of two accelerations.
 
-    Many worlds iterate on the contacts that touch alone (`solver/compact.py`); those that have too many do so
-    afterwards, on all slots, without holding up the others.
+    Many worlds, or one on a CPU, iterate on the contacts that touch alone (`solver/compact.py`); those that have too
+    many do so afterwards, on all slots, without holding up the others.
 
     Args:
       layout: the model's rows.
@@ -131,7 +131,7 @@ def minimise(
     tables = limits, problem, smooth, guess
     width = width_of((problem, smooth))
     gathered = width >= MANY_WORLDS
-    few = compact(problem.rows) if gathered else None
+    few = compact(problem.rows, width)
     if few is None:
         return on_all(tables, gathered)
     lost = jnp.broadcast_to(few.lost, (width,))
