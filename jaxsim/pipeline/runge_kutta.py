@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
+from jax.extend.core import jaxpr_as_fun
 
 from jaxsim import worlds
 from jaxsim.data import Data
-from jaxsim.math.gather import width_of
+from jaxsim.math.gather import widen, width_of
+from jaxsim.math.invariant import invariant_results
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import blank
 from jaxsim.pipeline.integrate import advance, integrate_pos
@@ -34,9 +37,9 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
     h = model.opt.timestep
     start = worlds.expand(blank(model)).replace(**state)
     width = width_of((model, start))
-    start = jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], width)), start)
+    start = start.replace(**{name: widen(getattr(start, name), width) for name in (*_STATE, *_CARRIED)})
 
-    def stage(carry: tuple[Data, Slope, Slope], table: tuple[Array, ...]) -> tuple[Any, Array]:
+    def stage(carry: tuple[dict[str, Array], Slope, Slope], table: tuple[Array, ...]) -> Any:
         """One evaluation of the dynamics: after `before`, along `slope`; adds its own slope to `total`."""
         before, slope, total = carry
         index, fraction, weight, *known = table
@@ -45,8 +48,8 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
             qpos=integrate_pos(model, start.qpos, slope.qpos, fraction * h),
             qvel=start.qvel + fraction * h * slope.qvel,
             act=start.act + fraction * h * slope.act,
-            qacc_warmstart=before.qacc_warmstart,
-            warning=before.warning,
+            qacc_warmstart=before["qacc_warmstart"],
+            warning=before["warning"],
         )
         after = dynamics(model, integration_state(at), known[0] if known else None)
         slope = _full_width(Slope(qpos=after.qvel, qvel=after.qacc, act=after.act_dot), width)
@@ -55,22 +58,44 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
             seen = lax.cond(
                 index == 0,
                 lambda: _full_width(_select(remaining_sensors(model, after), OBSERVED), width),
-                lambda: _select(before, OBSERVED),
+                lambda: {name: before[name] for name in OBSERVED},
             )
             after = after.replace(**seen)
         found = after.work.solution
         after = after.replace(work=None, qacc_warmstart=after.qacc)
-        return (_full_width(after, width), slope, total), found
+        after = after.replace(**_full_width(_select(after, _CARRIED), width))
+        return (after, slope, total), found
 
     zero = jnp.zeros_like(start.qvel)
     slope = Slope(qpos=zero, qvel=zero, act=jnp.zeros_like(start.act))
     dtype = start.qvel.dtype
-    table = [jnp.arange(4), jnp.asarray(RK4_STEP, dtype), jnp.asarray(RK4_WEIGHT, dtype)]
+    tables = [jnp.arange(4), jnp.asarray(RK4_STEP, dtype), jnp.asarray(RK4_WEIGHT, dtype)]
     if solution is not None:
-        table.append(solution)
-    (last, _, total), solution = lax.scan(stage, (start, slope, slope), tuple(table))
-    at_start = {name: getattr(start, name) for name in ("time", "qpos", "qvel", "act")}
-    return advance(model, last.replace(**at_start), total.act, total.qvel, total.qpos), solution
+        tables.append(solution)
+    # results that no stage changes, or that all worlds share, are not carried through the loop for each world
+    first = (_select(start, _CARRIED), slope, slope)
+    traced, (shapes, _) = jax.make_jaxpr(stage, return_shape=True)(first, tuple(x[0] for x in tables))
+    known = invariant_results(traced)[:-1]
+    types, results = jax.tree.flatten(shapes)
+
+    def whole(moving: Sequence[Array]) -> tuple[Data, Slope, Slope]:
+        left = iter(moving)
+        return jax.tree.unflatten(results, [next(left) if x is None else x for x in known])
+
+    def moving(leaves: Sequence[Array]) -> list[Array]:
+        return [x for x, own in zip(leaves, known, strict=True) if own is None]
+
+    def go_on(last: list[Array], table: tuple[Array, ...]) -> tuple[list[Array], Array]:
+        data, slope, total = whole(last)
+        args = jax.tree.leaves(((_select(data, _CARRIED), slope, total), table))
+        *leaves, found = jaxpr_as_fun(traced)(*args)
+        return moving(leaves), found
+
+    nothing = jax.tree.unflatten(results, [jnp.zeros(x.shape, x.dtype) for x in types])[0]
+    begin = (nothing.replace(**first[0]), slope, slope)
+    last, solution = lax.scan(go_on, moving(jax.tree.leaves(begin)), tuple(tables))
+    last, _, total = whole(last)
+    return advance(model, last.replace(**_select(start, _STATE)), total.act, total.qvel, total.qpos), solution
 
 
 class Slope(Record):
@@ -83,6 +108,10 @@ class Slope(Record):
 
 OBSERVED = ("sensordata", "cacc", "cfrc_int", "cfrc_ext", "subtree_linvel", "subtree_angmom")
 """Fields that the sensors fill."""
+_STATE = ("time", "qpos", "qvel", "act")
+"""Fields that a stage moves, from the beginning of the step."""
+_CARRIED = ("qacc_warmstart", "warning", *OBSERVED)
+"""Fields that a stage has from the one before."""
 
 
 def _select(data: Data, names: tuple[str, ...]) -> dict[str, Array]:
@@ -90,4 +119,4 @@ def _select(data: Data, names: tuple[str, ...]) -> dict[str, Array]:
 
 
 def _full_width(tree: Any, width: int) -> Any:
-    return jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], width)), tree)
+    return jax.tree.map(lambda x: widen(x, width), tree)
