@@ -89,7 +89,8 @@ def _add(y: Array, index: Sequence[int], n: int) -> Array:
     for i, target in enumerate(index):
         sources[target].append(i)
     most = max(len(s) for s in sources)
-    if most >= _DENSE_FROM:
+    # of numbers that all worlds share XLA for TPUs would make a choice of each row, with a table of its own
+    if most >= _DENSE_FROM or (platform() == "tpu" and y.shape[-1] == 1):
         mask = np.zeros((n, len(index)))
         mask[list(index), np.arange(len(index))] = 1
         return mask_product(mask, y)
