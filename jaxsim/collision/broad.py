@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
 from jaxsim.collision.parameters import geom_reach, named_reach
-from jaxsim.collision.select import pick_least
+from jaxsim.collision.select import GROUP, pick_least, pick_nearest
 from jaxsim.collision.vec import Frame, Pose, Vec
 from jaxsim.data import Data
 from jaxsim.enums import GeomType
 from jaxsim.math.axis import components, stack, take
-from jaxsim.math.stage import stage
+from jaxsim.math.gather import entries
+from jaxsim.math.stage import platform, stage
 from jaxsim.model import Model
 from jaxsim.structure.slots import Kind
 
@@ -24,6 +25,8 @@ __all__ = ["bounds", "boxes_in_reach", "count_in_reach", "in_reach", "pairs_in_r
 
 _SPARSE = 4
 """How many times more combinations of geoms than pairs there may be for all to be looked at."""
+_PARTS = 6
+"""Tables into which these are divided on a CPU."""
 
 
 def bounds(model: Model, data: Data, reach: Array) -> Array:
@@ -47,7 +50,71 @@ def pairs_in_reach(model: Model, data: Data, kind: Kind, bounds: Array) -> tuple
     Returns:
       rows among the kind's pairs (budget, W), whether each is in use, and whether pairs were left out (W,).
     """
-    return pick_least(_beyond(model, data, kind, bounds), slots=kind.budget or 0)
+    budget, tables = kind.budget or 0, _tables(model, kind)
+    if not tables:
+        return pick_least(_beyond(model, data, kind, bounds), slots=budget)
+    marks = [_flat(_near(*table.sides(bounds), table.held[..., None])) for table in tables]
+
+    def keys(bounds: Array) -> list[Array]:
+        return [
+            _flat(jnp.where(table.held[..., None], _apart(*table.sides(bounds), None), 1.0))
+            for table in tables
+        ]
+
+    rows, filled, dropped = pick_nearest(marks, keys, bounds, slots=budget)
+    pairs = [np.pad(t.pairs.reshape(-1), (0, -t.pairs.size % GROUP)) for t in tables]
+    return entries(np.maximum(np.concatenate(pairs), 0), rows), filled, dropped
+
+
+class _Table(NamedTuple):
+    """Geoms of which each of some is looked at with each of others.
+
+    Attributes:
+      one: first geoms, (n,).
+      other: second geoms, (m,).
+      pairs: which pair of the kind two of them are, (n, m); -1: none.
+    """
+
+    one: np.ndarray
+    other: np.ndarray
+    pairs: np.ndarray
+
+    @property
+    def held(self) -> np.ndarray:
+        """Which of them are pairs."""
+        return self.pairs >= 0
+
+    def sides(self, bounds: Array) -> tuple[Array, Array]:
+        """Bounds of the first (n, 1, 11, W) and second geoms (m, 11, W)."""
+        return take(bounds, self.one)[:, None], take(bounds, self.other)
+
+
+def _tables(model: Model, kind: Kind) -> list[_Table]:
+    """Tables that hold all pairs of a kind in their order; none if the pairs are better looked at one by one.
+
+    On a CPU there are several, so that of combinations that are no pairs fewer are looked at.
+    """
+    g1, g2, explicit = kind.pairs.geom1, kind.pairs.geom2, kind.pairs.explicit
+    named = model.npair and bool((explicit >= 0).any())
+    one, other = np.unique(g1), np.unique(g2)
+    if kind.types[0][0] == GeomType.PLANE or named or len(one) * len(other) > _SPARSE * len(g1):
+        return []
+    rows, columns = np.searchsorted(one, g1), np.searchsorted(other, g2)
+    if (np.diff(rows * len(other) + columns) <= 0).any():
+        return []
+    pairs = np.full((len(one), len(other)), -1, np.int32)
+    pairs[rows, columns] = np.arange(len(g1))
+    parts = _PARTS if platform() == "cpu" and len(one) >= _PARTS * _PARTS else 1
+    tables = []
+    for own in np.array_split(np.arange(len(one)), parts):
+        some = np.flatnonzero((pairs[own] >= 0).any(axis=0))
+        wide = slice(some[0], some[-1] + 1)
+        tables.append(_Table(one[own], other[wide], pairs[own, wide]))
+    return tables
+
+
+def _flat(table: Array) -> Array:
+    return table.reshape(-1, table.shape[-1])
 
 
 def in_reach(model: Model, data: Data, kind: Kind, bounds: Array) -> Array:
@@ -103,9 +170,8 @@ def _beyond(model: Model, data: Data, kind: Kind, bounds: Array) -> Array:
     if named is not None or len(one) * len(other) > _SPARSE * len(g1):
         return _apart(take(bounds, g1), take(bounds, g2), named)
     # all of one against all of the other: nothing is copied for a pair
-    table = _apart(take(bounds, one)[:, None], take(bounds, other), None)
-    rows = np.searchsorted(one, g1) * len(other) + np.searchsorted(other, g2)
-    return take(table.reshape(-1, table.shape[-1]), rows)
+    table = _flat(_apart(take(bounds, one)[:, None], take(bounds, other), None))
+    return take(table, np.searchsorted(one, g1) * len(other) + np.searchsorted(other, g2))
 
 
 @stage
@@ -124,7 +190,17 @@ def _detection(first: Array, second: Array, named: Any) -> Array:
 
 
 @stage
+def _near(first: Array, second: Array, held: Array) -> Array:
+    """Which pairs may touch (n, m, W), of those that are `held` (n, m, 1)."""
+    return (_gap(first, second, None) <= 0) & held
+
+
+@stage
 def _apart(first: Array, second: Array, named: Any) -> Array:
+    return _gap(first, second, named)
+
+
+def _gap(first: Array, second: Array, named: Any) -> Array:
     """Lower bound of the distance of pairs beyond detection: by boxes along the world's axes and by spheres, m.
 
     Args:

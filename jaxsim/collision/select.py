@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxsim.math.axis import mask_product
+from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.some import in_some_worlds
 from jaxsim.math.stage import platform, stage
 
-__all__ = ["pick_first", "pick_least", "rank"]
+__all__ = ["GROUP", "pick_first", "pick_least", "pick_nearest", "rank"]
 
-_WORD = 32
+GROUP = 32
 """Rows whose activity is kept in one word: what is counted and searched is that much shorter."""
 
-_PRODUCT_LIMIT = 256
-"""Words up to which sums over those before are one matrix product: one kernel, but of quadratic cost."""
-
+_T = TypeVar("_T")
 
 _PAIRS_LIMIT = 256
 """Rows up to which an accelerator compares each with each: one kernel, but of quadratic cost."""
@@ -36,13 +37,41 @@ def pick_least(key: Array, *, slots: int) -> tuple[Array, Array, Array]:
     Returns:
       rows (slots, W), whether a slot is filled (slots, W), whether rows were left out (W,).
     """
-    words = _pack(lax.stop_gradient(key))
-    count = _total(words)
-    overflow = count > slots
-    if slots < key.shape[0]:
-        words = in_some_worlds(lambda key, _: _least(key, slots), overflow, key, words)
+    key = lax.stop_gradient(key)
+    return _picked(_pack(key), len(key), lambda key: key, key, slots)
+
+
+def pick_nearest(
+    marks: Sequence[Array], keys: Callable[[_T], Sequence[Array]], tables: _T, *, slots: int
+) -> tuple[Array, Array, Array]:
+    """The same of rows in parts, whose keys are only computed in worlds that have more than `slots`.
+
+    Args:
+      marks: of which rows the key is not positive, (n, W) each.
+      keys: a function of the tables, gives the keys (n, W) of each part.
+      tables: a tree of arrays (..., 1 or W), not differentiated.
+      slots: number of rows to choose.
+
+    Returns:
+      as `pick_least`; each part's rows are counted up to the next multiple of `GROUP`.
+    """
+
+    def key(tables: _T) -> Array:
+        return concat([_whole(x, 1.0) for x in keys(tables)])
+
+    rows = sum(-(-len(x) // GROUP) * GROUP for x in marks)
+    return _picked(concat([_marked(x) for x in marks]), rows, key, lax.stop_gradient(tables), slots)
+
+
+def _picked(
+    words: Array, n: int, key: Callable[[Any], Array], tables: Any, slots: int
+) -> tuple[Array, Array, Array]:
+    """See `pick_least`; of n rows, from the bits of those with a key that is not positive."""
+    overflow = _total(words) > slots
+    if slots < n:
+        words = in_some_worlds(lambda tables, _: _least(key(tables), slots), overflow, tables, words)
     rows, filled = _unpack(words, slots=slots)
-    return jnp.minimum(rows, key.shape[0] - 1), filled, overflow
+    return jnp.minimum(rows, n - 1), filled, overflow
 
 
 @stage
@@ -59,9 +88,9 @@ def rank(active: Array) -> Array:
     words = _words(active)
     before = _sums_before(lax.population_count(words).astype(jnp.int32))
     number = np.arange(active.shape[0])
-    below = ((1 << (number % _WORD)) - 1).astype(np.uint32)
-    own = lax.population_count(words[number // _WORD] & below[:, None]).astype(jnp.int32)
-    return before[number // _WORD] + own
+    below = ((1 << (number % GROUP)) - 1).astype(np.uint32)
+    own = lax.population_count(words[number // GROUP] & below[:, None]).astype(jnp.int32)
+    return before[number // GROUP] + own
 
 
 @stage
@@ -70,15 +99,24 @@ def _pack(key: Array) -> Array:
     return _words(key <= 0)
 
 
+@stage
+def _marked(active: Array) -> Array:
+    """The same of rows that are marked."""
+    return _words(active)
+
+
 def _words(active: Array) -> Array:
     n, width = active.shape
-    whole = -(-n // _WORD) * _WORD
-    if whole > n:
-        active = jnp.concatenate([active, jnp.zeros((whole - n, width), bool)])
-    active = active.reshape(-1, _WORD, width)
+    active = _whole(active, False).reshape(-1, GROUP, width)
     # the axis of the bits stays: XLA would move a reshape past one bit in each round of its simplifications
-    bits = [active[:, k : k + 1].astype(jnp.uint32) << k for k in range(min(_WORD, n))]
+    bits = [active[:, k : k + 1].astype(jnp.uint32) << k for k in range(min(GROUP, n))]
     return functools.reduce(jnp.bitwise_or, bits)[:, 0]
+
+
+def _whole(x: Array, fill: float) -> Array:
+    """Filled up to a multiple of `GROUP` rows."""
+    missing = -len(x) % GROUP
+    return jnp.pad(x, ((0, missing), (0, 0)), constant_values=fill) if missing else x
 
 
 def _total(words: Array) -> Array:
@@ -100,16 +138,34 @@ def _unpack(words: Array, *, slots: int) -> tuple[Array, Array]:
         skip = want - rows_by_world(before, index)
         bits = rows_by_world(words, index)
     place = _nth_bit(bits, skip)
-    return place if index is None else _WORD * index + place, want < total
+    return place if index is None else GROUP * index + place, want < total
 
 
 def _sums_before(count: Array) -> Array:
-    """Sums of the rows before each row of integers (n, W), and of all, (n + 1, W)."""
+    """Sums of the rows before each row of integers (n, W), and of all, (n + 1, W).
+
+    Rows are added in groups, then the groups before: two kernels, each row of which reads a few.
+    """
     n = count.shape[0]
-    if n > _PRODUCT_LIMIT:
-        return jnp.concatenate([jnp.zeros_like(count[:1]), jnp.cumsum(count, axis=0)])
-    # exact: there are fewer bits than a float32 has integers
-    return mask_product(np.tri(n + 1, n, -1), count.astype(jnp.float32)).astype(jnp.int32)
+    size = max(1, math.isqrt(n))
+    groups = -(-n // size)
+    parts = jnp.pad(count, ((0, groups * size - n), (0, 0))).reshape(groups, size, -1)
+    inside = _running(parts, axis=1)
+    if groups == 1:
+        return inside[0]
+    before = _running(inside[:, -1], axis=0)
+    sums = inside[:, :-1] + before[:-1, None]
+    return jnp.concatenate([sums.reshape(groups * size, -1)[:n], before[-1:]])
+
+
+def _running(x: Array, axis: int) -> Array:
+    """Sums of those before each along an axis, and of all, written out."""
+    total = jnp.zeros_like(lax.index_in_dim(x, 0, axis))
+    sums = [total]
+    for k in range(x.shape[axis]):
+        total = total + lax.index_in_dim(x, k, axis)
+        sums.append(total)
+    return jnp.concatenate(sums, axis)
 
 
 def _last_not_above(ascending: Array, want: Array) -> Array:
@@ -127,7 +183,7 @@ def _last_not_above(ascending: Array, want: Array) -> Array:
 def _nth_bit(bits: Array, n: Array) -> Array:
     """Place of the n-th bit that is set, from 0, by halving the word."""
     place = jnp.zeros_like(n)
-    half = _WORD // 2
+    half = GROUP // 2
     while half:
         low = bits & np.uint32((1 << half) - 1)
         count = lax.population_count(low).astype(jnp.int32)
@@ -184,6 +240,6 @@ def _first_bits(words: Array, count: Array) -> Array:
     """The first `count` (W,) of the bits that are set."""
     bits = lax.population_count(words).astype(jnp.int32)
     room = count - _sums_before(bits)[:-1]
-    place = jnp.where(room < bits, _nth_bit(words, jnp.maximum(room, 0)), _WORD)
-    below = jnp.where(place < _WORD, (jnp.uint32(1) << jnp.minimum(place, 31).astype(jnp.uint32)) - 1, _LAST)
+    place = jnp.where(room < bits, _nth_bit(words, jnp.maximum(room, 0)), GROUP)
+    below = jnp.where(place < GROUP, (jnp.uint32(1) << jnp.minimum(place, 31).astype(jnp.uint32)) - 1, _LAST)
     return jnp.where(room > 0, words & below, 0)

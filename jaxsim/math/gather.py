@@ -63,12 +63,13 @@ def rows_by_world(table: Array, rows: Array) -> Array:
 def add_by_world(x: Array, rows: Array, n: int) -> Array:
     """Sums x (..., W) into n rows: number [..., w] goes to `rows[..., w]`. The transpose of `rows_by_world`."""
     into = jnp.zeros((n, x.shape[-1]), x.dtype)
+    add: dict[str, Any] = {"mode": "promise_in_bounds", "wrap_negative_indices": False}
     if rows.shape[-1] == 1:
-        return into.at[rows[..., 0]].add(x, mode="promise_in_bounds")
+        return into.at[rows[..., 0]].add(x, **add)
     width = x.shape[-1]
     # flat places are an index as it is: of rows and worlds XLA would first make a table of pairs
     places = (rows * width + jnp.arange(width, dtype=rows.dtype)).reshape(-1)
-    return into.reshape(-1).at[places].add(x.reshape(-1), mode="promise_in_bounds").reshape(n, width)
+    return into.reshape(-1).at[places].add(x.reshape(-1), **add).reshape(n, width)
 
 
 def first_marked(marked: Array, size: int, fill: Array | int) -> Array:

@@ -352,7 +352,7 @@ def along_axes(pos: Array, frame: Array, moves: Array, sign: Array, *, dim: int)
 
 @stage
 def _places(first: list[Array], second: list[Array] | None = None, *, last: int) -> Array:
-    """Where products of the dofs of two chains, or of one, are in a tree matrix; `(n, k^2, W)` as `_products` has them.
+    """Where products of the dofs of two chains, or of one, are in a tree matrix; `(k^2, n, W)` as `_products` has them.
 
     An entry is where its row starts, and as far on as its column is below the root. Others, whose products are zero,
     are somewhere.
@@ -362,22 +362,25 @@ def _places(first: list[Array], second: list[Array] | None = None, *, last: int)
       second: the same of another; None: the same chain, which goes down from the root.
       last: the last place there is.
     """
-    k = first[0].shape[1]
-    if second is None:
+    first, second = ([jnp.moveaxis(x, 1, 0) for x in side or ()] for side in (first, second))
+    k = len(first[0])
+    if not second:
         row, column = np.tril_indices(k)
-        return jnp.minimum(first[1][:, row] + first[2][:, column], last)
+        return jnp.minimum(take(first[1], row) + take(first[2], column), last)
     row, column = (x.reshape(-1) for x in np.indices((k, k)))
-    one, other = ([x[:, at] for x in side] for side, at in ((first, row), (second, column)))
+    one, other = ([take(x, at) for x in side] for side, at in ((first, row), (second, column)))
     lower = one[0] >= other[0]
     return jnp.minimum(jnp.where(lower, one[1] + other[2], other[1] + one[2]), last)
 
 
 @stage
 def _products(CJ: Array, J: Array, *, same: bool) -> Array:
-    """Of each contact J1^T (C J2) or, if sides are the same, its lower triangle: entries row by row, `(n, k^2, W)`."""
-    k = J.shape[2]
+    """Of each contact J1^T (C J2) or, if sides are the same, its lower triangle: entries row by row, `(k^2, n, W)`."""
+    CJ, J = (jnp.moveaxis(x, 2, 0) for x in (CJ, J))
+    k = len(J)
     first, second = np.tril_indices(k) if same else (x.reshape(-1) for x in np.indices((k, k)))
-    return functools.reduce(jnp.add, [CJ[:, d, first] * J[:, d, second] for d in range(J.shape[1])])
+    one, other = take(CJ, first), take(J, second)
+    return functools.reduce(jnp.add, [one[:, :, d] * other[:, :, d] for d in range(J.shape[2])])
 
 
 class EdgeJacobian(Record):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
 
-from jaxsim.collision import collision
-from jaxsim.collision.select import pick_first, pick_least, rank
+import jaxsim
+from jaxsim.collision import broad, collision
+from jaxsim.collision.select import GROUP, pick_first, pick_least, pick_nearest, rank
 from jaxsim.enums import GeomType
 from jaxsim.interop.mujoco import put_model
 from jaxsim.math.stage import lowering_for
@@ -45,6 +48,49 @@ def test_pick_least_against_sorting(n: int, slots: int, kind: str) -> None:
         kept = np.sort(live[np.argsort(key[live, w], kind="stable")[:slots]])
         np.testing.assert_array_equal(np.asarray(rows)[np.asarray(filled)[:, w], w], kept)
         assert bool(overflow[w]) == (len(live) > slots)
+
+
+@pytest.mark.parametrize("sizes", [(70,), (5, 64, 33), (32, 1)])
+@pytest.mark.parametrize("slots", [3, 20, 200])
+def test_pick_nearest_is_pick_least_of_parts(sizes: tuple[int, ...], slots: int) -> None:
+    """Some worlds have more than the slots, some none."""
+    rng, width = np.random.default_rng(1), 40
+    keys = [jnp.asarray(rng.standard_normal((n, width)) + np.linspace(-3, 3, width)) for n in sizes]
+    found = pick_nearest([k <= 0 for k in keys], lambda tables: tables, keys, slots=slots)
+    whole = [np.pad(k, ((0, -len(k) % GROUP), (0, 0)), constant_values=1) for k in keys]
+    expected = pick_least(jnp.asarray(np.concatenate(whole)), slots=slots)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+@pytest.mark.parametrize("excluded", [False, True])
+def test_tables_of_geoms_find_what_pairs_one_by_one_do(kind: str, excluded: bool) -> None:
+    """Capsules of many bodies, each with each; worlds crowded and not."""
+    extra = "".join(f'<exclude body1="b{i}" body2="b{i + 3}"/>' for i in range(40)) if excluded else ""
+    bodies = "".join(
+        f'<body name="b{i}"><freejoint/><geom type="capsule" size=".1 .2"/></body>' for i in range(50)
+    )
+    m = mujoco.MjModel.from_xml_string(
+        f"<mujoco><worldbody>{bodies}</worldbody><contact>{extra}</contact></mujoco>"
+    )
+    model = put_model(m)
+    rng, width = np.random.default_rng(2), 6
+    (pairs,) = [k for k in slot_layout(model).kinds if k.types[0][0] == GeomType.CAPSULE]
+    budgeted = dataclasses.replace(pairs, budget=25)
+    around = rng.uniform(-1, 1, (50, 11, width)) * np.linspace(1, 6, width)
+    around[:, 6:9], around[:, [3, 4, 5, 9]], around[:, 10] = around[:, :3], 0.3, 0
+    with lowering_for(kind):
+        assert len(broad._tables(model, budgeted)) == (6 if kind == "cpu" else 1)
+        data = jaxsim.make_data(model)  # of which tables need nothing
+        rows, filled, dropped = broad.pairs_in_reach(model, data, budgeted, jnp.asarray(around))
+        key = broad._beyond(model, data, budgeted, jnp.asarray(around))
+    expected = pick_least(key, slots=25)
+    assert np.asarray(dropped).any()
+    assert not np.asarray(dropped).all()
+    np.testing.assert_array_equal(filled, expected[1])
+    np.testing.assert_array_equal(dropped, expected[2])
+    np.testing.assert_array_equal(np.where(filled, rows, 0), np.where(filled, expected[0], 0))
 
 
 @pytest.mark.parametrize("n", [5, 32, 70])
