@@ -24,8 +24,8 @@ _LANES = 256
 """How many are computed at a time on a CPU, and least elsewhere."""
 _RARE = 32
 """The same of what is rare."""
-_FEW = 16
-"""The same of one world on a CPU."""
+_FEW = 1
+"""The same of one world on a CPU, where nothing is gained by vectors: each pair ends by itself."""
 _SHARE = 16
 """On accelerators, how many times fewer are computed at a time than there are."""
 
