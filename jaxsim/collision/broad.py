@@ -16,7 +16,6 @@ from jaxsim.collision.vec import Frame, Pose, Vec
 from jaxsim.data import Data
 from jaxsim.enums import GeomType
 from jaxsim.math.axis import components, stack, take
-from jaxsim.math.gather import entries
 from jaxsim.math.stage import platform, stage
 from jaxsim.model import Model
 from jaxsim.structure.slots import Kind
@@ -53,17 +52,15 @@ def pairs_in_reach(model: Model, data: Data, kind: Kind, bounds: Array) -> tuple
     budget, tables = kind.budget or 0, _tables(model, kind)
     if not tables:
         return pick_least(_beyond(model, data, kind, bounds), slots=budget)
-    marks = [_flat(_near(*table.sides(bounds), table.held[..., None])) for table in tables]
+    marks = [_flat(_near(*table.sides(bounds), table.held)) for table in tables]
 
     def keys(bounds: Array) -> list[Array]:
-        return [
-            _flat(jnp.where(table.held[..., None], _apart(*table.sides(bounds), None), 1.0))
-            for table in tables
-        ]
+        return [_flat(jnp.where(table.held, _apart(*table.sides(bounds), None), 1.0)) for table in tables]
 
     rows, filled, dropped = pick_nearest(marks, keys, bounds, slots=budget)
     pairs = [np.pad(t.pairs.reshape(-1), (0, -t.pairs.size % GROUP)) for t in tables]
-    return entries(np.maximum(np.concatenate(pairs), 0), rows), filled, dropped
+    numbers = jnp.asarray(np.maximum(np.concatenate(pairs), 0))
+    return numbers.at[rows].get(mode="promise_in_bounds"), filled, dropped
 
 
 class _Table(NamedTuple):
@@ -80,9 +77,9 @@ class _Table(NamedTuple):
     pairs: np.ndarray
 
     @property
-    def held(self) -> np.ndarray:
-        """Which of them are pairs."""
-        return self.pairs >= 0
+    def held(self) -> Array:
+        """Which of them are pairs, (n, m, 1)."""
+        return jnp.asarray(self.pairs >= 0)[..., None]
 
     def sides(self, bounds: Array) -> tuple[Array, Array]:
         """Bounds of the first (n, 1, 11, W) and second geoms (m, 11, W)."""
