@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.collision.parameters import geom_reach, named_reach
-from jaxsim.collision.select import GROUP, pick_least, pick_nearest
+from jaxsim.collision.select import pick_least, pick_nearest
 from jaxsim.collision.vec import Frame, Pose, Vec
 from jaxsim.data import Data
 from jaxsim.enums import GeomType
@@ -57,10 +57,8 @@ def pairs_in_reach(model: Model, data: Data, kind: Kind, bounds: Array) -> tuple
     def keys(bounds: Array) -> list[Array]:
         return [_flat(jnp.where(table.held, _apart(*table.sides(bounds), None), 1.0)) for table in tables]
 
-    rows, filled, dropped = pick_nearest(marks, keys, bounds, slots=budget)
-    pairs = [np.pad(t.pairs.reshape(-1), (0, -t.pairs.size % GROUP)) for t in tables]
-    numbers = jnp.asarray(np.maximum(np.concatenate(pairs), 0))
-    return numbers.at[rows].get(mode="promise_in_bounds"), filled, dropped
+    numbers = [np.maximum(table.pairs, 0).reshape(-1) for table in tables]
+    return pick_nearest(numbers, marks, keys, bounds, slots=budget)
 
 
 class _Table(NamedTuple):
@@ -91,16 +89,15 @@ def _tables(model: Model, kind: Kind) -> list[_Table]:
 
     On a CPU there are several, so that of combinations that are no pairs fewer are looked at.
     """
-    g1, g2, explicit = kind.pairs.geom1, kind.pairs.geom2, kind.pairs.explicit
-    named = model.npair and bool((explicit >= 0).any())
-    one, other = np.unique(g1), np.unique(g2)
-    if kind.types[0][0] == GeomType.PLANE or named or len(one) * len(other) > _SPARSE * len(g1):
+    found = _combinations(kind, named_reach(model, kind.pairs.explicit))
+    if found is None or kind.types[0][0] == GeomType.PLANE:
         return []
-    rows, columns = np.searchsorted(one, g1), np.searchsorted(other, g2)
-    if (np.diff(rows * len(other) + columns) <= 0).any():
+    one, other, places = found
+    if (np.diff(places) <= 0).any():
         return []
-    pairs = np.full((len(one), len(other)), -1, np.int32)
-    pairs[rows, columns] = np.arange(len(g1))
+    pairs = np.full(len(one) * len(other), -1, np.int32)
+    pairs[places] = np.arange(len(places))
+    pairs = pairs.reshape(len(one), len(other))
     parts = _PARTS if platform() == "cpu" and len(one) >= _PARTS * _PARTS else 1
     tables = []
     for own in np.array_split(np.arange(len(one)), parts):
@@ -108,6 +105,19 @@ def _tables(model: Model, kind: Kind) -> list[_Table]:
         wide = slice(some[0], some[-1] + 1)
         tables.append(_Table(one[own], other[wide], pairs[own, wide]))
     return tables
+
+
+def _combinations(kind: Kind, named: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The first and second geoms of a kind, and where its pairs stand among all combinations of them.
+
+    None: these are too many, or some pairs are `named`, see `named_reach`.
+    """
+    (one, rows), (other, columns) = (
+        np.unique(geoms, return_inverse=True) for geoms in (kind.pairs.geom1, kind.pairs.geom2)
+    )
+    if named is not None or len(one) * len(other) > _SPARSE * len(rows):
+        return None
+    return one, other, rows * len(other) + columns
 
 
 def _flat(table: Array) -> Array:
@@ -163,12 +173,12 @@ def _beyond(model: Model, data: Data, kind: Kind, bounds: Array) -> Array:
     g1, g2 = kind.pairs.geom1, kind.pairs.geom2
     if kind.types[0][0] == GeomType.PLANE:
         return _above_plane(take(data.geom_xmat, g1), take(bounds, g1), take(bounds, g2), named)
-    one, other = np.unique(g1), np.unique(g2)
-    if named is not None or len(one) * len(other) > _SPARSE * len(g1):
+    found = _combinations(kind, named)
+    if found is None:
         return _apart(take(bounds, g1), take(bounds, g2), named)
     # all of one against all of the other: nothing is copied for a pair
-    table = _flat(_apart(take(bounds, one)[:, None], take(bounds, other), None))
-    return take(table, np.searchsorted(one, g1) * len(other) + np.searchsorted(other, g2))
+    one, other, places = found
+    return take(_flat(_apart(take(bounds, one)[:, None], take(bounds, other), None)), places)
 
 
 @stage

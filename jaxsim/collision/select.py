@@ -16,9 +16,9 @@ from jaxsim.math.gather import rows_by_world
 from jaxsim.math.some import in_some_worlds
 from jaxsim.math.stage import platform, stage
 
-__all__ = ["GROUP", "pick_first", "pick_least", "pick_nearest", "rank"]
+__all__ = ["pick_first", "pick_least", "pick_nearest", "rank"]
 
-GROUP = 32
+_WORD = 32
 """Rows whose activity is kept in one word: what is counted and searched is that much shorter."""
 
 _T = TypeVar("_T")
@@ -42,25 +42,33 @@ def pick_least(key: Array, *, slots: int) -> tuple[Array, Array, Array]:
 
 
 def pick_nearest(
-    marks: Sequence[Array], keys: Callable[[_T], Sequence[Array]], tables: _T, *, slots: int
+    numbers: Sequence[np.ndarray],
+    marks: Sequence[Array],
+    keys: Callable[[_T], Sequence[Array]],
+    tables: _T,
+    *,
+    slots: int,
 ) -> tuple[Array, Array, Array]:
     """The same of rows in parts, whose keys are only computed in worlds that have more than `slots`.
 
     Args:
+      numbers: of the rows, (n,) for each part.
       marks: of which rows the key is not positive, (n, W) each.
       keys: a function of the tables, gives the keys (n, W) of each part.
       tables: a tree of arrays (..., 1 or W), not differentiated.
       slots: number of rows to choose.
 
     Returns:
-      as `pick_least`; each part's rows are counted up to the next multiple of `GROUP`.
+      as `pick_least`, with the rows' numbers.
     """
 
     def key(tables: _T) -> Array:
         return concat([_whole(x, 1.0) for x in keys(tables)])
 
-    rows = sum(-(-len(x) // GROUP) * GROUP for x in marks)
-    return _picked(concat([_marked(x) for x in marks]), rows, key, lax.stop_gradient(tables), slots)
+    number = np.concatenate([np.pad(x, (0, -len(x) % _WORD)) for x in numbers])
+    words = concat([_marked(x) for x in marks])
+    rows, filled, overflow = _picked(words, len(number), key, lax.stop_gradient(tables), slots)
+    return jnp.asarray(number).at[rows].get(mode="promise_in_bounds"), filled, overflow
 
 
 def _picked(
@@ -88,9 +96,9 @@ def rank(active: Array) -> Array:
     words = _words(active)
     before = _sums_before(lax.population_count(words).astype(jnp.int32))
     number = np.arange(active.shape[0])
-    below = ((1 << (number % GROUP)) - 1).astype(np.uint32)
-    own = lax.population_count(words[number // GROUP] & below[:, None]).astype(jnp.int32)
-    return before[number // GROUP] + own
+    below = ((1 << (number % _WORD)) - 1).astype(np.uint32)
+    own = lax.population_count(words[number // _WORD] & below[:, None]).astype(jnp.int32)
+    return before[number // _WORD] + own
 
 
 @stage
@@ -107,15 +115,15 @@ def _marked(active: Array) -> Array:
 
 def _words(active: Array) -> Array:
     n, width = active.shape
-    active = _whole(active, False).reshape(-1, GROUP, width)
+    active = _whole(active, False).reshape(-1, _WORD, width)
     # the axis of the bits stays: XLA would move a reshape past one bit in each round of its simplifications
-    bits = [active[:, k : k + 1].astype(jnp.uint32) << k for k in range(min(GROUP, n))]
+    bits = [active[:, k : k + 1].astype(jnp.uint32) << k for k in range(min(_WORD, n))]
     return functools.reduce(jnp.bitwise_or, bits)[:, 0]
 
 
 def _whole(x: Array, fill: float) -> Array:
-    """Filled up to a multiple of `GROUP` rows."""
-    missing = -len(x) % GROUP
+    """Filled up to a multiple of `_WORD` rows."""
+    missing = -len(x) % _WORD
     return jnp.pad(x, ((0, missing), (0, 0)), constant_values=fill) if missing else x
 
 
@@ -138,7 +146,7 @@ def _unpack(words: Array, *, slots: int) -> tuple[Array, Array]:
         skip = want - rows_by_world(before, index)
         bits = rows_by_world(words, index)
     place = _nth_bit(bits, skip)
-    return place if index is None else GROUP * index + place, want < total
+    return place if index is None else _WORD * index + place, want < total
 
 
 def _sums_before(count: Array) -> Array:
@@ -183,7 +191,7 @@ def _last_not_above(ascending: Array, want: Array) -> Array:
 def _nth_bit(bits: Array, n: Array) -> Array:
     """Place of the n-th bit that is set, from 0, by halving the word."""
     place = jnp.zeros_like(n)
-    half = GROUP // 2
+    half = _WORD // 2
     while half:
         low = bits & np.uint32((1 << half) - 1)
         count = lax.population_count(low).astype(jnp.int32)
@@ -240,6 +248,6 @@ def _first_bits(words: Array, count: Array) -> Array:
     """The first `count` (W,) of the bits that are set."""
     bits = lax.population_count(words).astype(jnp.int32)
     room = count - _sums_before(bits)[:-1]
-    place = jnp.where(room < bits, _nth_bit(words, jnp.maximum(room, 0)), GROUP)
-    below = jnp.where(place < GROUP, (jnp.uint32(1) << jnp.minimum(place, 31).astype(jnp.uint32)) - 1, _LAST)
+    place = jnp.where(room < bits, _nth_bit(words, jnp.maximum(room, 0)), _WORD)
+    below = jnp.where(place < _WORD, (jnp.uint32(1) << jnp.minimum(place, 31).astype(jnp.uint32)) - 1, _LAST)
     return jnp.where(room > 0, words & below, 0)

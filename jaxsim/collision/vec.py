@@ -12,6 +12,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.math import hamilton
 from jaxsim.math.axis import components, concat, stack
 from jaxsim.math.constants import MINVAL
 
@@ -61,7 +62,7 @@ class Vec(NamedTuple):
 
     def cross(self, b: Vec) -> Vec:
         """Vector product."""
-        return Vec(self.y * b.z - self.z * b.y, self.z * b.x - self.x * b.z, self.x * b.y - self.y * b.x)
+        return Vec(*hamilton.cross(self, b))
 
     def where(self, condition: Array, other: Vec) -> Vec:
         """This vector where `condition`, `other` elsewhere."""

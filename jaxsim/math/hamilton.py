@@ -1,7 +1,7 @@
-"""Hamilton's formulas for quaternions w, x, y, z by components: Python numbers, or arrays of any library, as they are.
+"""Hamilton's formulas by components: Python numbers, or arrays of any library, as they are.
 
-`quaternion` (jax, worlds last), `rotations` (numpy, components last) and `mjcf.frames` (Python floats) all say theirs
-by these.
+Quaternions are w, x, y, z. `quaternion` and `vector` (jax, worlds last), `rotations` (numpy, components last) and
+`mjcf.frames` (Python floats) all say theirs by these.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["matrix", "product", "rotated"]
+__all__ = ["cross", "matrix", "product", "rotated"]
 
 
 def product(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
@@ -27,12 +27,13 @@ def product(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
 def rotated(q: Sequence[Any], v: Sequence[Any]) -> tuple[Any, Any, Any]:
     """Returns the components of a vector that a unit quaternion rotates."""
     w, *u = q
-    twice = [2 * x for x in _cross(u, v)]
-    first, second, third = (x + w * y + z for x, y, z in zip(v, twice, _cross(u, twice), strict=True))
+    twice = [2 * x for x in cross(u, v)]
+    first, second, third = (x + w * y + z for x, y, z in zip(v, twice, cross(u, twice), strict=True))
     return first, second, third
 
 
-def _cross(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
+def cross(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """Returns the components of the vector product."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 

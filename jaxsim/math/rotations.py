@@ -18,9 +18,8 @@ _NO_AXIS = 1e-15
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Returns the vector products."""
     result = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    x, y, z = a[..., 0], a[..., 1], a[..., 2]
-    u, v, w = b[..., 0], b[..., 1], b[..., 2]
-    result[..., 0], result[..., 1], result[..., 2] = y * w - z * v, z * u - x * w, x * v - y * u
+    parts = ([x[..., k] for k in range(3)] for x in (a, b))
+    result[..., 0], result[..., 1], result[..., 2] = hamilton.cross(*parts)
     return result
 
 

@@ -40,16 +40,18 @@ _FEW = 4
 """Most components that are combined one by one: a reduction is a kernel of its own."""
 
 
-def _combined(combine: Callable[[Array, Array], Array], x: Array, axis: int) -> Array | None:
-    """All components along an axis as one, if they are few."""
+def _combined(
+    combine: Callable[[Array, Array], Array], reduce: Callable[..., Array], x: Array, axis: int
+) -> Array:
+    """All components along an axis as one; the axis stays, with length 1."""
     n = x.shape[axis]
-    return functools.reduce(combine, split(x, (1,) * n, axis)) if 0 < n <= _FEW else None
+    if not 0 < n <= _FEW:
+        return reduce(x, axis=axis, keepdims=True)
+    return functools.reduce(combine, split(x, (1,) * n, axis))
 
 
 def _square(x: Array, axis: int) -> Array:
-    """Sum of squares; the axis stays, with length 1."""
-    found = _combined(operator.add, x * x, axis)
-    return jnp.sum(x * x, axis=axis, keepdims=True) if found is None else found
+    return _combined(operator.add, jnp.sum, x * x, axis)
 
 
 def _scaled(x: Array, axis: int) -> tuple[Array, Array]:
@@ -58,8 +60,7 @@ def _scaled(x: Array, axis: int) -> tuple[Array, Array]:
     Without this, second derivatives of the norm of a vector of 1e-14 are infinite in float32.
     """
     size = jnp.abs(lax.stop_gradient(x))
-    greatest = _combined(jnp.maximum, size, axis)
-    greatest = jnp.max(size, axis=axis, keepdims=True, initial=0) if greatest is None else greatest
+    greatest = _combined(jnp.maximum, functools.partial(jnp.max, initial=0), size, axis)
     scale = jnp.where((greatest > 0) & jnp.isfinite(greatest), greatest, 1)
     return x / scale, scale
 

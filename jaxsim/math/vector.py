@@ -12,6 +12,7 @@ import operator
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.math import hamilton
 from jaxsim.math.linear import bilinear
 
 __all__ = ["cross", "dot", "matmul", "matvec", "matvec_transposed", "outer", "scale"]
@@ -47,9 +48,8 @@ def _dot(a: Array, b: Array) -> Array:
 
 def _cross(a: Array, b: Array) -> Array:
     """Vector product of (..., 3, W)."""
-    a0, a1, a2 = (_at(a, k, -2) for k in range(3))
-    b0, b1, b2 = (_at(b, k, -2) for k in range(3))
-    return jnp.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-2)
+    parts = ([_at(x, k, -2) for k in range(3)] for x in (a, b))
+    return jnp.stack(hamilton.cross(*parts), axis=-2)
 
 
 def _outer(a: Array, b: Array) -> Array:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from math import atan2, cos, pi, sin, sqrt
 
 from jaxsim.math import hamilton
+from jaxsim.math.hamilton import cross
 
 __all__ = [
     "EPS",
@@ -45,11 +46,6 @@ IDENTITY: Quat = (1.0, 0.0, 0.0, 0.0)
 def dot(a: Sequence[float], b: Sequence[float]) -> float:
     """Returns the inner product of two triples."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def cross(a: Sequence[float], b: Sequence[float]) -> Vec3:
-    """Returns the vector product of two triples."""
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 def norm(a: Sequence[float]) -> float:

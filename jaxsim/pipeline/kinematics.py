@@ -113,15 +113,13 @@ def _plan(static: Static) -> _Plan:
     while (pointer != node[0]).any():
         jumps.append(pointer)
         pointer = pointer[pointer]
-    body = njnt + np.arange(nbody)
-    last = np.where(static.body_jntnum > 0, node, body)
-    above = np.concatenate([np.arange(njnt) - 1, last[static.body_parentid]])
-    above[first] = body[jointed]
+    own = np.concatenate([np.arange(njnt), njnt + fixed])
+    given = np.concatenate([np.arange(njnt) - 1, own[above]])
+    given[first] = njnt + jointed
     # each body, then its joints
     order = np.argsort(np.concatenate([static.jnt_bodyid, np.arange(nbody) - 0.5]), kind="stable")
-    own = np.concatenate([np.arange(njnt), body[fixed]])
     return _Plan(
-        slides, hinges, balls, joints, free, bases, first, local, tuple(jumps), node, order, above, own
+        slides, hinges, balls, joints, free, bases, first, local, tuple(jumps), node, order, given, own
     )
 
 

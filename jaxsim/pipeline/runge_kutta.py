@@ -37,7 +37,7 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
     h = model.opt.timestep
     start = worlds.expand(blank(model)).replace(**state)
     width = width_of((model, start))
-    start = start.replace(**{name: widen(getattr(start, name), width) for name in (*_STATE, *_CARRIED)})
+    start = start.replace(**_full_width(_select(start, (*_STATE, *_CARRIED)), width))
 
     def stage(carry: tuple[dict[str, Array], Slope, Slope], table: tuple[Array, ...]) -> Any:
         """One evaluation of the dynamics: after `before`, along `slope`; adds its own slope to `total`."""
@@ -76,10 +76,10 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
     first = (_select(start, _CARRIED), slope, slope)
     traced, (shapes, _) = jax.make_jaxpr(stage, return_shape=True)(first, tuple(x[0] for x in tables))
     known = invariant_results(traced)[:-1]
-    types, results = jax.tree.flatten(shapes)
+    results = jax.tree.structure(shapes)
 
-    def whole(moving: Sequence[Array]) -> tuple[Data, Slope, Slope]:
-        left = iter(moving)
+    def whole(leaves: Sequence[Array]) -> tuple[Data, Slope, Slope]:
+        left = iter(leaves)
         return jax.tree.unflatten(results, [next(left) if x is None else x for x in known])
 
     def moving(leaves: Sequence[Array]) -> list[Array]:
@@ -91,7 +91,7 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
         *leaves, found = jaxpr_as_fun(traced)(*args)
         return moving(leaves), found
 
-    nothing = jax.tree.unflatten(results, [jnp.zeros(x.shape, x.dtype) for x in types])[0]
+    nothing = jax.tree.map(jnp.zeros_like, shapes[0])
     begin = (nothing.replace(**first[0]), slope, slope)
     last, solution = lax.scan(go_on, moving(jax.tree.leaves(begin)), tuple(tables))
     last, _, total = whole(last)

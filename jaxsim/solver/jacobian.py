@@ -283,9 +283,9 @@ class ChainJacobian(Record):
         """What J^T C J has of two sides, or of one."""
         starts = np.array(structure.offset[:-1], np.int32)
         depths = np.array([len(path) - 1 for path in structure.paths], np.int32)
+        dofs = [jnp.moveaxis(side.dofs, 1, 0) for side in ([one] if one is other else [one, other])]
         chains = [
-            [side.dofs, *(rows_by_world(jnp.asarray(x[:, None]), side.dofs) for x in (starts, depths))]
-            for side in ([one] if one is other else [one, other])
+            [own, *(rows_by_world(jnp.asarray(x[:, None]), own) for x in (starts, depths))] for own in dofs
         ]
         places = _places(*chains, last=structure.size)
         squares = _products(_weighted(C, one.J).reshape(one.J.shape), other.J, same=one is other)
@@ -358,13 +358,12 @@ def _places(first: list[Array], second: list[Array] | None = None, *, last: int)
     are somewhere.
 
     Args:
-      first: dofs of a chain, where their rows start, and how far they are below the root, each `(n, k, W)`.
+      first: dofs of a chain, where their rows start, and how far they are below the root, each `(k, n, W)`.
       second: the same of another; None: the same chain, which goes down from the root.
       last: the last place there is.
     """
-    first, second = ([jnp.moveaxis(x, 1, 0) for x in side or ()] for side in (first, second))
     k = len(first[0])
-    if not second:
+    if second is None:
         row, column = np.tril_indices(k)
         return jnp.minimum(take(first[1], row) + take(first[2], column), last)
     row, column = (x.reshape(-1) for x in np.indices((k, k)))

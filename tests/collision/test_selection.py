@@ -12,7 +12,7 @@ import pytest
 
 import jaxsim
 from jaxsim.collision import broad, collision
-from jaxsim.collision.select import GROUP, pick_first, pick_least, pick_nearest, rank
+from jaxsim.collision.select import _WORD, pick_first, pick_least, pick_nearest, rank
 from jaxsim.enums import GeomType
 from jaxsim.interop.mujoco import put_model
 from jaxsim.math.stage import lowering_for
@@ -56,9 +56,12 @@ def test_pick_nearest_is_pick_least_of_parts(sizes: tuple[int, ...], slots: int)
     """Some worlds have more than the slots, some none."""
     rng, width = np.random.default_rng(1), 40
     keys = [jnp.asarray(rng.standard_normal((n, width)) + np.linspace(-3, 3, width)) for n in sizes]
-    found = pick_nearest([k <= 0 for k in keys], lambda tables: tables, keys, slots=slots)
-    whole = [np.pad(k, ((0, -len(k) % GROUP), (0, 0)), constant_values=1) for k in keys]
-    expected = pick_least(jnp.asarray(np.concatenate(whole)), slots=slots)
+    numbers = np.split(rng.permutation(sum(sizes)), np.cumsum(sizes)[:-1])
+    found = pick_nearest(numbers, [k <= 0 for k in keys], lambda tables: tables, keys, slots=slots)
+    whole = [np.pad(k, ((0, -len(k) % _WORD), (0, 0)), constant_values=1) for k in keys]
+    rows, *others = pick_least(jnp.asarray(np.concatenate(whole)), slots=slots)
+    number = np.concatenate([np.pad(x, (0, -len(x) % _WORD)) for x in numbers])
+    expected = number[np.asarray(rows)], *others
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 

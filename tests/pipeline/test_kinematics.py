@@ -50,8 +50,9 @@ def test_programs_for_accelerators_compose_in_one_kernel(platform):
     data = jaxsim.make_data(model)
     many = jax.tree.map(lambda x: jnp.broadcast_to(x, (64, *x.shape)), data)
     if platform == "tpu":  # which know no float64
-        many = jax.tree.map(lambda x: x.astype(jnp.float32) if x.dtype == jnp.float64 else x, many)
-        model = jax.tree.map(lambda x: x.astype(jnp.float32) if x.dtype == jnp.float64 else x, model)
+        model, many = jax.tree.map(
+            lambda x: x.astype(jnp.float32) if x.dtype == jnp.float64 else x, (model, many)
+        )
     step = jax.jit(jax.vmap(jaxsim.kinematics, in_axes=(None, 0)))
     traced = step.trace(model, many)
     assert "world_frames" in traced.lower(lowering_platforms=(platform,)).as_text()
