@@ -1,10 +1,10 @@
-"""A program of one world as few kernels of a CPU.
+"""A program of one world, or of some lanes, as few kernels of a CPU.
 
 XLA for CPU runs a program kernel by kernel. For one world a kernel is some ten numbers, and starting it takes longer
-than computing them. XLA also has an emitter of whole computations, made for small loops: a call that is marked for it
-is one function of machine code, with the loops and calls inside of it. Here a jaxpr is rewritten for this emitter. What
-it lacks (matrix products, Cholesky factors, scatters, long sums) becomes loops; a program with anything that is not
-known to work stays as it was.
+than computing them; so it does in a search of a few dozen pairs. XLA also has an emitter of whole computations, made
+for small loops: a call that is marked for it is one function of machine code, with the loops and calls inside of it.
+Here a jaxpr is rewritten for this emitter. What it lacks (matrix products, Cholesky factors, scatters, long sums)
+becomes loops; a program with anything that is not known to work stays as it was.
 
 A stage remains a call, computed once. The emitter asks that every parameter of a call is used. So arguments pass a
 barrier, as XLA would put known numbers in their place, and one number of each is a result as well.
@@ -32,7 +32,7 @@ from jaxsim.math.linear import computation_of
 from jaxsim.math.loops import LOOPS
 from jaxsim.math.stage import lowering_for, x64
 
-__all__ = ["in_few_kernels"]
+__all__ = ["call_in_few_kernels", "in_few_kernels"]
 
 _PLAIN = """
     abs acos add add_any and argmax argmin asin atan atan2 bitcast_convert_type broadcast_in_dim ceil clamp concatenate
@@ -53,6 +53,16 @@ _MARKS = "inlineable", "xla_cpu_small_call"
 def in_few_kernels(program: ClosedJaxpr) -> Callable[..., list[Any]] | None:
     """The function of a jaxpr as few kernels; None if it has what cannot be in one."""
     return functools.partial(_in_kernels, program) if not program.effects and _is_known(program) else None
+
+
+def call_in_few_kernels(function: Callable[..., Any], *args: Any) -> Any:
+    """Calls a function of trees of arrays, in a larger program of a CPU, as few kernels if that can be; not nested."""
+    leaves, tree = jax.tree.flatten(args)
+    program, result = jax.make_jaxpr(
+        lambda *leaves: function(*jax.tree.unflatten(tree, leaves)), return_shape=True
+    )(*leaves)
+    run = in_few_kernels(program)
+    return jax.tree.unflatten(jax.tree.structure(result), run(*leaves)) if run else function(*args)
 
 
 def _called(name: str, function: Callable[..., list[Any]], args: Sequence[Any], **marks: str) -> list[Any]:

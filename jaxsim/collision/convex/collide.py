@@ -16,13 +16,14 @@ from jaxsim.collision.convex.gjk import Nearest, nearest
 from jaxsim.collision.convex.hull import corners_of
 from jaxsim.collision.convex.patch import contact_patch
 from jaxsim.collision.convex.solid import solid_of
+from jaxsim.collision.convex.touched import gathers, with_derivatives
 from jaxsim.collision.convex.witness import shortest
 from jaxsim.collision.points import Points, Portion, Search, Shape, stack_points
 from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Vec
 from jaxsim.math.axis import take
 from jaxsim.math.gather import gathered, widen, width_of
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import platform, stage
 
 __all__ = ["collide_convex", "collide_nearest"]
 
@@ -45,7 +46,7 @@ def collide_convex(
     """
     pairs = pairs_of(portions, shape1, shape2)
     found = _searched(portions, pairs, shape1, shape2, _cores_reach(portions, shape1, shape2, reach), search)
-    return _touching(portions, pairs, found, shape1, shape2, reach, search)
+    return _touching(portions, pairs, found, (shape1, shape2), reach, search)
 
 
 def collide_nearest(
@@ -72,7 +73,7 @@ def collide_nearest(
     few = Portion(types, slots, max(p.points for p in portions))
     pairs = pairs_of([few], one, other)
     found = found._replace(far=found.far | ~filled, meet=found.meet & filled)
-    (points,) = _touching([few], pairs, found, one, other, reach, search)
+    (points,) = _touching([few], pairs, found, (one, other), reach, search)
     return points._replace(dropped=dropped[None]), rows
 
 
@@ -128,15 +129,50 @@ def _balls(portions: Sequence[Portion], shape1: Shape, shape2: Shape) -> tuple[A
 def _touching(
     portions: Sequence[Portion],
     pairs: list[Pair],
-    ended: Nearest,
-    shape1: Shape,
-    shape2: Shape,
+    found: Nearest,
+    shapes: tuple[Shape, Shape],
     reach: Array,
     search: Search,
 ) -> list[Points]:
-    """The points of each portion, from the distances of the cores."""
-    types, shapes = (_types(portions, 0), _types(portions, 1)), (shape1, shape2)
-    features = find_features(pairs, ended, lax.stop_gradient(search), types, shapes)
+    """The points of each portion, from the distances of the cores: on a CPU of those alone that are in reach."""
+    search, asked = lax.stop_gradient((search, ~found.far))
+    if platform() != "cpu" or asked.shape[-1] == 1 or not gathers(asked, shapes):
+        return _evaluated(portions, pairs, found, shapes, reach, search)
+    types = (tuple(_types(portions, 0)), tuple(_types(portions, 1)))
+    most = max(p.points for p in portions)
+
+    def few(asked: Array, shapes: tuple[Shape, Shape], others: tuple[Nearest, Array, Array, Array]) -> Points:
+        found, reach, iterations, tolerance = others
+        portion = Portion(types, len(asked), most)
+        own = Search(asked, iterations[0], tolerance[0])
+        pairs = pairs_of([portion], *shapes)
+        (points,) = _evaluated([portion], pairs, found._replace(far=found.far | ~asked), shapes, reach, own)
+        return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -2), points)
+
+    options = (search.iterations[None], search.tolerance[None])
+    points = with_derivatives(few, asked, shapes, (found, reach, *options))
+    points = jax.tree.map(lambda x: jnp.moveaxis(x, -2, 0), points)
+    x = jnp.where(asked[:, None], points.normal.x, 1.0)
+    points = points._replace(normal=points.normal._replace(x=x))
+    ends = np.cumsum([0, *(p.size for p in portions)]).tolist()
+    return [
+        jax.tree.map(lambda x, most=p.points: x[:, :most], _rows(points, start, start + p.size))
+        for start, p in zip(ends, portions, strict=False)
+    ]
+
+
+def _evaluated(
+    portions: Sequence[Portion],
+    pairs: list[Pair],
+    ended: Nearest,
+    shapes: tuple[Shape, Shape],
+    reach: Array,
+    search: Search,
+) -> list[Points]:
+    """The points of each portion."""
+    shape1, shape2 = shapes
+    types = (_types(portions, 0), _types(portions, 1))
+    features = find_features(pairs, ended, search, types, shapes)
     found = shortest(pairs, types, shapes, features)
 
     middle = (found.first + found.second) * 0.5

@@ -28,6 +28,7 @@ from jaxsim.structure.directions import CELLS, CLIMB, FINER, LEVELS, LISTED, NEX
 from jaxsim.structure.hulls import vertex_sum
 
 __all__ = [
+    "ENTRIES",
     "Corners",
     "Hull",
     "Tables",
@@ -35,11 +36,17 @@ __all__ = [
     "corner_at",
     "corners_of",
     "entries_of",
+    "entry_blocks",
     "farthest_corners",
     "first_row",
     "hulls_of",
+    "places_from",
     "searchable",
 ]
+
+
+ENTRIES = 8
+"""How many entries of a corner are looked at together: most have five or six, the middle of a disk all of its rim."""
 
 
 class Tables(NamedTuple):
@@ -147,11 +154,21 @@ def searchable(hull: Hull | Corners) -> Hull | Corners:
     return hull._replace(rows=rows, points=rows_by_world(hull.tables.vert, rows))
 
 
-def entries_of(hulls: Hulls, vertex: Array) -> Array:
-    """The entries of vertices (..., W), filled up with the last: (..., most, W)."""
+def entry_blocks(tables: Tables, corner: Array, asked: Array) -> Array:
+    """How many times `ENTRIES` have to be looked at for all entries of the corners (..., W) that are asked, ()."""
+    entries = jnp.where(asked, rows_by_world(tables.hulls.entries, corner), 1)
+    return -(-jnp.maximum(jnp.max(entries), 1) // ENTRIES)
+
+
+def entries_of(hulls: Hulls, vertex: Array, places: Array) -> Array:
+    """The entries of vertices (..., W) at places (k,), beyond the last it again: (..., k, W)."""
     first, count = rows_by_world(hulls.entry, vertex), rows_by_world(hulls.entries, vertex)
-    place = jnp.arange(hulls.most, dtype=first.dtype)[:, None]
-    return first[..., None, :] + jnp.minimum(place, jnp.maximum(count, 1)[..., None, :] - 1)
+    return first[..., None, :] + jnp.minimum(places[:, None], jnp.maximum(count, 1)[..., None, :] - 1)
+
+
+def places_from(tables: Tables, start: Array | int) -> Array:
+    """The places of as many entries as are looked at together."""
+    return start + jnp.arange(min(tables.hulls.most, ENTRIES), dtype=jnp.int32)
 
 
 def corner_at(hull: Hull | Corners, row: Array) -> Vec:

@@ -7,13 +7,15 @@ box has three edges at a corner. Of the other types the face or edge that turns 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
-import numpy as np
-from jax import Array
+from jax import Array, lax
 
-from jaxsim.collision.convex.hull import Tables, entries_of
+from jaxsim.collision.convex.fan import Fan, blocks_of, corner_count, fan_of, most_entries
+from jaxsim.collision.convex.hull import ENTRIES
 from jaxsim.collision.convex.outline import (
     Outline,
     corners_at,
@@ -23,12 +25,10 @@ from jaxsim.collision.convex.outline import (
     shape_outline,
 )
 from jaxsim.collision.convex.settle import settled
-from jaxsim.collision.convex.solid import box_corner
 from jaxsim.collision.largest import entry_at, first_largest
 from jaxsim.collision.points import Shape
-from jaxsim.collision.vec import Vec, unit
+from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
-from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import platform, stage
 
 __all__ = ["Meeting", "meeting"]
@@ -37,6 +37,8 @@ _FACING = 0.996
 """Cosine of the angle between normals above which faces lie on each other."""
 _LEVEL = 0.0888
 """Sine of the angle between an edge and a face below which it lies on it."""
+_ORDER = 1 << 15
+"""More than the edges at a corner."""
 
 
 class Meeting(NamedTuple):
@@ -55,26 +57,38 @@ class Meeting(NamedTuple):
     flat2: Array
 
 
-class _Fan(NamedTuple):
-    """The faces and edges of geoms that may touch; of meshes and boxes those at the first corner that does, in order.
+class _Choice(NamedTuple):
+    """The best that was found yet, of equal ones the first; arrays (npair, W).
 
     Attributes:
-      polygon: rows of polygons, (npair, d, W).
-      normal: their outward unit normals, world frame, components (npair, d, W).
-      held: whether the polygon has all of the corners.
-      end: rows of the other ends of edges, (npair, d, W); of boxes numbers of corners.
-      run: unit vectors towards them.
-      edged: whether the edge may touch.
-      corners: how many of the corners differ, (npair, W).
+      value: how good it is; -inf: there is none.
+      number: its place in the order.
+      rows: what it is, by number.
     """
 
-    polygon: Array
-    normal: Vec
-    held: Array
-    end: Array
-    run: Vec
-    edged: Array
-    corners: Array
+    value: Array
+    number: Array
+    rows: tuple[Array, ...]
+
+    @property
+    def found(self) -> Array:
+        return self.value > -jnp.inf
+
+
+class _Found(NamedTuple):
+    """What was found of the faces and edges that may touch.
+
+    Attributes:
+      faces: the polygons of geoms 1 and 2 that face each other most and enough.
+      edges: of geoms 1 and of geoms 2 the other end of the first edge that lies on a face, and that face.
+      flattest: of each the polygon that faces the other most.
+      across: of each the other end of the edge that is most across the direction.
+    """
+
+    faces: _Choice
+    edges: tuple[_Choice, _Choice]
+    flattest: tuple[_Choice, _Choice]
+    across: tuple[_Choice, _Choice]
 
 
 def meeting(
@@ -100,24 +114,19 @@ def meeting(
     if not any(meshes):
         flat1, flat2 = settled(_flat(shapes, (first, second), direction, types=types))
         return Meeting(first, second, flat1, flat2)
-    fan1, fan2 = fans = [
-        settled(_fan(shape, outline, toward, code, types=kinds))
-        for kinds, shape, outline, toward, code in zip(
-            types, shapes, (first, second), towards, codes, strict=True
-        )
-    ]
-    row1, row2, both = settled(_face_on_face(fan1, fan2))
-    edge1, face2, found1 = settled(_edge_on_face(fan1, fan2))
-    edge2, face1, found2 = settled(_edge_on_face(fan2, fan1))
-    turn = fan1.corners <= fan2.corners
+    found = _searched(types, shapes, (first, second), towards, codes)
+    both = found.faces.found
+    count1, count2 = (corner_count(shape, code) for shape, code in zip(shapes, codes, strict=True))
+    turn = count1 <= count2
     ruled = _ruled(shapes[0].kind, shapes[1].kind) & ~both
-    edged = (ruled & turn & found1, ruled & ~turn & found2)
+    edged = (ruled & turn & found.edges[0].found, ruled & ~turn & found.edges[1].found)
     chosen = []
-    for k, (row, face, edge) in enumerate(((row1, face1, edge1), (row2, face2, edge2))):
-        outline, shape, corner = (first, second)[k], shapes[k], codes[k][0]
+    for k in range(2):
+        outline, shape, corner, (edge, _) = (first, second)[k], shapes[k], codes[k][0], found.edges[k].rows
         if meshes[k]:
-            polygon, end = settled(_flattest(fans[k], towards[k]))
-            polygon = jnp.where(both, entry_at(fans[k].polygon, row), jnp.where(edged[1 - k], face, polygon))
+            _, face = found.edges[1 - k].rows
+            (polygon,), (end,) = found.flattest[k].rows, found.across[k].rows
+            polygon = jnp.where(both, found.faces.rows[k], jnp.where(edged[1 - k], face, polygon))
             end, mesh = jnp.where(edged[k], edge, end), shape.kind == GeomType.MESH
             outline = either(mesh, mesh_outline(jnp.where(mesh, corner, 0), polygon, end), outline)
         box = (edged[k] & (shape.kind == GeomType.BOX))[:, None]
@@ -163,121 +172,103 @@ def _flat(
 # --- faces and edges that may touch
 
 
-@stage
-def _fan(shape: Shape, outline: Outline, toward: Vec, codes: Array, *, types: tuple[int, ...]) -> _Fan:
-    """What may touch, of geoms of which three corners (3, npair, W) do; of the types without corners their outline."""
-    # of a capsule's core only the third coordinate tells corners apart
-    codes = jnp.where(shape.kind == GeomType.CAPSULE, codes & 4, codes)
-    second, third = codes[1] != codes[0], (codes[2] != codes[0]) & (codes[2] != codes[1])
-    corners = 1 + second.astype(jnp.int32) + third.astype(jnp.int32)
-    own: _Fan | None = None
-    plain = [kind for kind in types if kind != GeomType.MESH]
-    if plain:
-        ends, normal = corners_at(plain, shape, toward, outline.edge), normals_at(plain, shape, outline.side)
-        run, normal = Vec(*(c[:, 1:] - c[:, :1] for c in ends)), normal.lifted()
-        run, length = unit(run, run * 0.0, 0.0)
-        none, edged = jnp.zeros(length.shape, jnp.int32), (length > 0) & (corners < 3)[:, None]
-        own = _Fan(none, normal, normal.dot(normal) > 0, none, run, edged, corners)
-        if GeomType.BOX in plain:
-            own = _with_box_edges(own, shape, codes, second)
-        if len(plain) == len(types):
-            return own
+def _searched(
+    types: tuple[tuple[int, ...], tuple[int, ...]],
+    shapes: tuple[Shape, Shape],
+    outlines: tuple[Outline, Outline],
+    towards: tuple[Vec, Vec],
+    codes: tuple[Array, Array],
+) -> _Found:
+    """Looks at a few faces and edges of each geom at a time.
 
-    tables: Tables = shape.assets
-    mesh = shape.kind == GeomType.MESH
-    codes = jnp.where(mesh, codes, 0)
-    entries, *others = (entries_of(tables.hulls, code) for code in codes)
-    polygon = rows_by_world(tables.hulls.at, entries)
-    held = jnp.ones_like(polygon, bool)
-    for more in others:
-        held = held & jnp.any(polygon[:, :, None] == rows_by_world(tables.hulls.at, more)[:, None], axis=2)
-    leading = np.arange(polygon.shape[1])[:, None] == 0
-    only = (corners == 2)[:, None] & leading
-    end = jnp.where(
-        only, jnp.where(second, codes[1], codes[2])[:, None], rows_by_world(tables.hulls.before, entries)
-    )
-    run = (
-        Vec.split(rows_by_world(tables.vert, end)) - Vec.split(rows_by_world(tables.vert, codes[0])).lifted()
-    )
-    normal, axes = Vec.split(rows_by_world(tables.normal, polygon)), shape.axes.lifted()
-    run, normal = (axes.to_world(v * (1.0 / jnp.sqrt(v.dot(v)))) for v in (run, normal))
-    fan = _Fan(polygon, normal, held, end, run, only | (corners == 1)[:, None], corners)
-    if own is None:
-        return fan
-    most = max(f.edged.shape[1] for f in (own, fan))
-    mesh, own, fan = mesh[:, None], _widened(own, most), _widened(fan, most)
-    return fan._replace(
-        normal=fan.normal.where(mesh, own.normal),
-        held=jnp.where(mesh, fan.held, own.held),
-        end=jnp.where(mesh, fan.end, own.end),
-        run=fan.run.where(mesh, own.run),
-        edged=jnp.where(mesh, fan.edged, own.edged),
-    )
+    Most corners of a hull have five or six, the middle of a disk has one for each corner of its rim.
+    """
+
+    def look(starts: tuple[Array, Array], best: _Found) -> _Found:
+        fan1, fan2 = fans = [
+            settled(fan_of(*own, types=kinds))
+            for kinds, *own in zip(types, shapes, outlines, towards, codes, starts, strict=True)
+        ]
+        turned = starts[::-1]
+        return _Found(
+            settled(_face_on_face(best.faces, fan1, fan2, starts)),
+            (
+                settled(_edge_on_face(best.edges[0], fan1, fan2, turned)),
+                settled(_edge_on_face(best.edges[1], fan2, fan1, starts)),
+            ),
+            tuple(map(settled, map(_flattest, best.flattest, fans, towards, starts))),  # pyright: ignore
+            tuple(map(settled, map(_across, best.across, fans, towards, starts))),  # pyright: ignore
+        )
+
+    zero = jnp.zeros((), jnp.int32)
+    none = jnp.zeros(towards[0].x.shape, jnp.int32)
+
+    def nothing(rows: int) -> _Choice:
+        return _Choice(jnp.full(none.shape, -jnp.inf, towards[0].x.dtype), none + _ORDER**2, (none,) * rows)
+
+    start = _Found(nothing(2), (nothing(2),) * 2, (nothing(1),) * 2, (nothing(1),) * 2)
+    if most_entries(shapes) <= ENTRIES:
+        return look((zero, zero), start)
+    blocks1, blocks2 = (blocks_of(s, code[0]) for s, code in zip(shapes, codes, strict=True))
+
+    def more(state: tuple[Array, _Found]) -> tuple[Array, _Found]:
+        k, best = state
+        return k + 1, look((k // blocks2 * ENTRIES, k % blocks2 * ENTRIES), best)
+
+    return lax.while_loop(lambda state: state[0] < blocks1 * blocks2, more, (zero, start))[1]
 
 
-def _widened(fan: _Fan, most: int) -> _Fan:
-    """With room for more faces and edges, which do not count."""
-
-    def filled(x: Array) -> Array:
-        return jnp.pad(x, ((0, 0), (0, most - x.shape[1]), (0, 0)))
-
-    *each, corners = fan
-    wide: Any = [Vec(*map(filled, x)) if isinstance(x, Vec) else filled(x) for x in each]
-    return _Fan._make([*wide, corners])
-
-
-def _with_box_edges(own: _Fan, shape: Shape, codes: Array, second: Array) -> _Fan:
-    """With the three edges of boxes at a corner that touches, or the line between two such corners."""
-    box, alone, first = (shape.kind == GeomType.BOX)[:, None], (own.corners == 1)[:, None], codes[0][:, None]
-    own = _widened(own, 3)
-    places = np.arange(3, dtype=np.int32)[:, None]
-    end = jnp.where(alone, first ^ (1 << places), jnp.where(second, codes[1], codes[2])[:, None])
-    half = shape.size.lifted()
-    run = box_corner(half, end) - box_corner(half, first)
-    run, length = unit(run, run * 0.0, 0.0)
-    edged = (alone | ((own.corners == 2)[:, None] & (places == 0))) & (length > 0)
-    return own._replace(
-        end=jnp.where(box, end, own.end),
-        run=shape.axes.lifted().to_world(run).where(box, own.run),
-        edged=jnp.where(box, edged, own.edged),
-    )
+def _better(best: _Choice, value: Array, number: Array, rows: Sequence[Array]) -> _Choice:
+    better = (value > best.value) | ((value == best.value) & (number < best.number))
+    new = _Choice(value, number, tuple(rows))
+    return jax.tree.map(lambda x, y: jnp.where(better, x.astype(y.dtype), y), new, best)
 
 
 @stage
-def _face_on_face(first: _Fan, second: _Fan) -> tuple[Array, Array, Array]:
-    """The numbers of the two faces that face each other most, and whether they do so enough."""
+def _face_on_face(best: _Choice, first: Fan, second: Fan, starts: tuple[Array, Array]) -> _Choice:
+    """The two faces that face each other most, of those that do so enough."""
     cosine = Vec(*(c[:, :, None] for c in first.normal)).dot(Vec(*(c[:, None] for c in second.normal)))
-    number, found = _most(-cosine, (cosine < -_FACING) & first.held[:, :, None] & second.held[:, None])
-    return number // cosine.shape[2], number % cosine.shape[2], found
+    value, row, column = _most(-cosine, (cosine < -_FACING) & first.held[:, :, None] & second.held[:, None])
+    rows = entry_at(first.polygon, row), entry_at(second.polygon, column)
+    return _better(best, value, (starts[0] + row) * _ORDER + starts[1] + column, rows)
 
 
 @stage
-def _edge_on_face(edged: _Fan, faced: _Fan) -> tuple[Array, Array, Array]:
-    """The other end of the first edge that lies on a face, that face, and whether there is one."""
+def _edge_on_face(best: _Choice, edged: Fan, faced: Fan, starts: tuple[Array, Array]) -> _Choice:
+    """The other end of the first edge that lies on a face, and that face; `starts` of the faces and of the edges."""
     sine = Vec(*(c[:, :, None] for c in faced.normal)).dot(Vec(*(c[:, None] for c in edged.run)))
     level = (jnp.abs(sine) < _LEVEL) & faced.held[:, :, None] & edged.edged[:, None]
-    number, found = _most(jnp.zeros_like(sine), level)
-    row, column = number // sine.shape[2], number % sine.shape[2]
-    return entry_at(edged.end, column), entry_at(faced.polygon, row), found
+    value, row, column = _most(jnp.zeros_like(sine), level)
+    rows = entry_at(edged.end, column), entry_at(faced.polygon, row)
+    return _better(best, value, (starts[0] + row) * _ORDER + starts[1] + column, rows)
 
 
-def _most(values: Array, marks: Array) -> tuple[Array, Array]:
-    """Where the largest of the marked values (npair, m, n, W) is, row by row, and whether there is any, (npair, W).
+def _most(values: Array, marks: Array) -> tuple[Array, Array, Array]:
+    """The largest of the marked values (npair, m, n, W), -inf if there is none, and its row and column, (npair, W).
 
-    Of equal ones it is the first.
+    Of equal ones it is the first, row by row.
     """
     held = jnp.where(marks, values, -jnp.inf)
     if platform() != "cpu":
         # row by row: of all of them together XLA would keep an array
         most, column = jnp.max(held, axis=2), jnp.argmax(held, axis=2).astype(jnp.int32)
         row = first_largest(most)
-        return row * held.shape[2] + entry_at(column, row), jnp.any(most > -jnp.inf, axis=1)
+        return entry_at(most, row), row, entry_at(column, row)
     flat = held.reshape(held.shape[0], -1, held.shape[-1])
-    return first_largest(flat), jnp.any(flat > -jnp.inf, axis=1)
+    number = first_largest(flat)
+    return entry_at(flat, number), number // held.shape[2], number % held.shape[2]
 
 
 @stage
-def _flattest(fan: _Fan, toward: Vec) -> tuple[Array, Array]:
-    across = first_largest(-jnp.square(fan.run.dot(toward.lifted())))
-    facing = first_largest(fan.normal.dot(toward.lifted()))
-    return entry_at(fan.polygon, facing), entry_at(fan.end, across)
+def _flattest(best: _Choice, fan: Fan, toward: Vec, start: Array) -> _Choice:
+    return _first(best, fan.normal.dot(toward.lifted()), start, fan.polygon)
+
+
+@stage
+def _across(best: _Choice, fan: Fan, toward: Vec, start: Array) -> _Choice:
+    return _first(best, -jnp.square(fan.run.dot(toward.lifted())), start, fan.end)
+
+
+def _first(best: _Choice, values: Array, start: Array, rows: Array) -> _Choice:
+    number = first_largest(values)
+    return _better(best, entry_at(values, number), start + number, [entry_at(rows, number)])

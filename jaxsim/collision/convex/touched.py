@@ -1,11 +1,14 @@
 """What is computed only of the pairs that need it, in the worlds where they do.
 
 Of many pairs few touch, and others in each world. Those that do are gathered, as if each were a world with one pair: a
-few hundred at a time on a CPU, a share of all on an accelerator, where each round of a search costs launches.
+share of all at a time on an accelerator, where each round of a search costs launches. On a CPU it is as many as fill a
+few vectors, and all of them are searched by one function of machine code (`math/few_kernels.py`): a loop ends with the
+last of its few.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,28 +18,30 @@ from jax import Array, lax
 
 from jaxsim.collision.convex.hull import Tables
 from jaxsim.collision.points import Shape
+from jaxsim.math.few_kernels import call_in_few_kernels
 from jaxsim.math.gather import first_marked
 from jaxsim.math.stage import platform
 
-__all__ = ["gathers", "of_geoms", "where_asked"]
+__all__ = ["gathers", "of_geoms", "where_asked", "with_derivatives"]
 
-_LANES = 256
-"""How many are computed at a time on a CPU, and least elsewhere."""
-_RARE = 32
+_LANES = 32
+"""How many are computed at a time on a CPU: the least of which LLVM makes vectors; loops of 16 it unrolls."""
+_RARE = 8
 """The same of what is rare."""
-_FEW = 1
-"""The same of one world on a CPU, where nothing is gained by vectors: each pair ends by itself."""
 _SHARE = 16
 """On accelerators, how many times fewer are computed at a time than there are."""
+_LEAST = 8
+"""How many times as many they are there, at least, as on a CPU."""
 
 _T = TypeVar("_T")
 
 
 def _lanes(asked: Array, rare: bool) -> int:
-    least = _RARE if rare else _LANES
+    lanes = _RARE if rare else _LANES
     if platform() != "cpu":
-        return max(least, asked.size // _SHARE)
-    return _FEW if asked.shape[-1] == 1 else least
+        return max(_LEAST * lanes, asked.size // _SHARE)
+    # in one world nothing is gained by vectors: each pair ends by itself
+    return 1 if asked.shape[-1] == 1 else lanes
 
 
 def gathers(asked: Array, shapes: tuple[Shape, Shape], rare: bool = False) -> bool:
@@ -80,6 +85,29 @@ def of_geoms(
     return _pairs_moved(found, 0, -2)
 
 
+def with_derivatives(
+    function: Callable[[Array, tuple[Shape, Shape], Any], _T],
+    asked: Array,
+    shapes: tuple[Shape, Shape],
+    others: Any,
+) -> _T:
+    """As `of_geoms`, with derivatives by `shapes`: those of the function of all pairs and worlds.
+
+    The function uses nothing that varies but what it is given.
+    """
+
+    @jax.custom_jvp
+    def found(asked: Array, shapes: tuple[Shape, Shape], others: Any) -> _T:
+        return of_geoms(function, asked, shapes, others)
+
+    @found.defjvp
+    def derivative(primals: Any, tangents: Any) -> tuple[_T, _T]:  # pyright: ignore[reportUnusedFunction]
+        asked, shapes, others = primals
+        return jax.jvp(lambda shapes: function(asked, shapes, others), (shapes,), (tangents[1],))
+
+    return found(asked, shapes, others)
+
+
 def _pairs_moved(tree: _T, source: int, to: int) -> _T:
     """With the pairs on another axis of all arrays."""
     return jax.tree.map(lambda x: jnp.moveaxis(x, source, to), tree)
@@ -98,11 +126,18 @@ def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: b
       its result, a tree of arrays (npair, ..., W); 0 where nothing is asked.
     """
     asked, tables = lax.stop_gradient((asked, tables))
-    pairs, width = asked.shape
     lanes = _lanes(asked, rare)
     if asked.size <= lanes:
         return function(asked, *tables)
+    # what is rare is asked by a function that is in such a loop itself
+    if platform() == "cpu" and asked.shape[-1] > 1 and not rare:
+        return call_in_few_kernels(functools.partial(_by_lanes, function, lanes), asked, *tables)
+    return _by_lanes(function, lanes, asked, *tables)
 
+
+def _by_lanes(function: Callable[..., _T], lanes: int, asked: Array, *tables: Any) -> _T:
+    """`where_asked`, so many at a time."""
+    pairs, width = asked.shape
     marked = asked.reshape(-1)
     places = first_marked(marked, -(-marked.size // lanes) * lanes, marked.size)
     count = jnp.sum(marked, dtype=jnp.int32)
