@@ -256,6 +256,48 @@ def test_tilted_faces_are_the_c_engines() -> None:
     assert np.mean(same) > 0.99
 
 
+@pytest.mark.parametrize("other", ["mesh", "box", "plane"])
+def test_of_many_faces_at_a_corner_the_one_that_faces_the_other(other: str) -> None:
+    """A flat cone of 24 sides stands on its tip, a little less tilted than its sides: 24 faces may lie on the other."""
+    angle = np.arange(24) * 2 * np.pi / 24
+    cone = np.concatenate([[[0, 0, -0.03]], np.c_[0.15 * np.cos(angle), 0.15 * np.sin(angle), 0 * angle]])
+    plate = np.stack(np.meshgrid([-0.3, 0.3], [-0.3, 0.3], [-0.1, 0.1]), -1).reshape(-1, 3)
+    assets = "".join(
+        f'<mesh name="{name}" vertex="{" ".join(map(str, v.round(6).ravel()))}"/>'
+        for name, v in (("cone", cone), ("plate", plate))
+    )
+    below = {"mesh": 'mesh="plate"', "box": 'size=".3 .3 .1"', "plane": 'size="1 1 .1"'}[other]
+    mj_model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><asset>{assets}</asset><worldbody><geom type="{other}" {below}/>
+        <body><freejoint/><geom type="mesh" mesh="cone" margin=".02"/></body></worldbody></mujoco>"""
+    )
+    model = oracle.native_model(mj_model)
+    assert model.mesh_hulls.most == 24
+    count = 120
+    rng = np.random.default_rng(4)
+    xpos, xmat = np.zeros((2, 3, count)), np.zeros((2, 3, 3, count))
+    place, own = mj_model.geom_pos[1], Rotation.from_quat(mj_model.geom_quat, scalar_first=True)
+    top = 0.0 if other == "plane" else 0.1
+    for w in range(count):
+        lean = np.arctan2(0.03, 0.15) - np.radians(rng.uniform(0.5, 2.0))
+        # side `w % 24` points to x before it is lowered
+        turn = Rotation.from_euler(
+            "zy", [-(w % 24 + 0.5) * 15 + rng.uniform(-2, 2), np.degrees(lean)], degrees=True
+        )
+        turn = Rotation.from_euler("z", rng.uniform(0, 360), degrees=True) * turn
+        tip = np.array([*rng.uniform(-0.05, 0.05, 2), top - 0.001])
+        xpos[1, :, w] = tip - turn.apply([0, 0, -0.03]) + turn.apply(place)
+        xmat[0, ..., w], xmat[1, ..., w] = own[0].as_matrix(), (turn * own[1]).as_matrix()
+    wanted = oracle.detect_at(mj_model, xpos, xmat)
+    found = oracle.ours(oracle.run(model, oracle.native_data(model, xpos, xmat)))
+    assert all(len(w) > 0 for w in wanted)
+    assert other == "plane" or np.mean([len(w) == 3 for w in wanted]) > 0.9
+    for f, w in zip(found, wanted, strict=True):
+        assert len(f) == len(w)
+        order = [np.lexsort(x[:, 5:7].round(6).T) for x in (f, w)]
+        np.testing.assert_allclose(f[order[0], 3:11], w[order[1], 3:11], atol=1e-6)
+
+
 def test_of_a_box_the_first_level_edge_lies_on_a_face() -> None:
     """Two edges at a corner may be within 5 degrees of a face that the box's own face is farther from."""
     plate = " ".join(f"{x} {y} {z}" for x in (-1, 1) for y in (-1, 1) for z in (-0.1, 0.1))

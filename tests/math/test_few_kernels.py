@@ -12,7 +12,7 @@ from jax import lax
 import jaxsim
 from jaxsim import models
 from jaxsim.math import few_kernels
-from jaxsim.math.few_kernels import in_few_kernels
+from jaxsim.math.few_kernels import call_in_few_kernels, in_few_kernels
 from jaxsim.math.stage import stage
 
 POSITIVE = np.random.default_rng(0).uniform(0.1, 0.9, (40, 120))  # more than XLA sums without a library
@@ -180,6 +180,21 @@ def test_each_primitive_is_tried():
 def test_programs_with_what_is_not_known_stay_as_they_are(unknown):
     assert in_few_kernels(jax.make_jaxpr(unknown)(jnp.eye(3))) is None
     assert in_few_kernels(jax.make_jaxpr(lambda x: lax.cond(True, unknown, jnp.sin, x))(jnp.eye(3))) is None
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_part_of_a_program_is_few_kernels_if_all_of_it_is_known(known):
+    def part(tree, x):
+        order = x if known else jnp.sort(x, axis=0)
+        return {"sum": lax.fori_loop(0, 3, lambda _, y: y + tree["table"][ROWS][:, :4] * y, order)}
+
+    def whole(x, y):
+        return call_in_few_kernels(part, {"table": 2 * x}, y[:4, :4])["sum"] + 1
+
+    args = jnp.asarray(SIGNED), jnp.asarray(POSITIVE)
+    compiled = jax.jit(whole).lower(*args).compile()
+    assert ("xla_cpu_small_call" in compiled.as_text()) == known
+    np.testing.assert_allclose(compiled(*args), part({"table": 2 * SIGNED}, POSITIVE[:4, :4])["sum"] + 1)
 
 
 def test_large_programs_are_several_kernels(monkeypatch):

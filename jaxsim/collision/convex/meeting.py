@@ -189,15 +189,17 @@ def _searched(
             settled(fan_of(*own, types=kinds))
             for kinds, *own in zip(types, shapes, outlines, towards, codes, starts, strict=True)
         ]
-        turned = starts[::-1]
-        return _Found(
-            settled(_face_on_face(best.faces, fan1, fan2, starts)),
-            (
-                settled(_edge_on_face(best.edges[0], fan1, fan2, turned)),
-                settled(_edge_on_face(best.edges[1], fan2, fan1, starts)),
-            ),
-            tuple(map(settled, map(_flattest, best.flattest, fans, towards, starts))),  # pyright: ignore
-            tuple(map(settled, map(_across, best.across, fans, towards, starts))),  # pyright: ignore
+        of1, of2 = zip(fans, towards, starts, strict=True)
+        return settled(
+            _Found(
+                _face_on_face(best.faces, fan1, fan2, starts),
+                (
+                    _edge_on_face(best.edges[0], fan1, fan2, starts[::-1]),
+                    _edge_on_face(best.edges[1], fan2, fan1, starts),
+                ),
+                (_flattest(best.flattest[0], *of1), _flattest(best.flattest[1], *of2)),
+                (_across(best.across[0], *of1), _across(best.across[1], *of2)),
+            )
         )
 
     zero = jnp.zeros((), jnp.int32)
