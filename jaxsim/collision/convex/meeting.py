@@ -194,7 +194,7 @@ def _searched(
             _Found(
                 _face_on_face(best.faces, fan1, fan2, starts),
                 (
-                    _edge_on_face(best.edges[0], fan1, fan2, starts[::-1]),
+                    _edge_on_face(best.edges[0], fan1, fan2, (starts[1], starts[0])),
                     _edge_on_face(best.edges[1], fan2, fan1, starts),
                 ),
                 (_flattest(best.flattest[0], *of1), _flattest(best.flattest[1], *of2)),
@@ -208,7 +208,8 @@ def _searched(
     def nothing(rows: int) -> _Choice:
         return _Choice(jnp.full(none.shape, -jnp.inf, towards[0].x.dtype), none + _ORDER**2, (none,) * rows)
 
-    start = _Found(nothing(2), (nothing(2),) * 2, (nothing(1),) * 2, (nothing(1),) * 2)
+    one, two = nothing(1), nothing(2)
+    start = _Found(two, (two, two), (one, one), (one, one))
     if most_entries(shapes) <= ENTRIES:
         return look((zero, zero), start)
     blocks1, blocks2 = (blocks_of(s, code[0]) for s, code in zip(shapes, codes, strict=True))
