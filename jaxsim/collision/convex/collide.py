@@ -21,9 +21,9 @@ from jaxsim.collision.convex.witness import shortest
 from jaxsim.collision.points import Points, Portion, Search, Shape, stack_points
 from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Vec
-from jaxsim.math.axis import take
+from jaxsim.math.axis import split, take
 from jaxsim.math.gather import gathered, widen, width_of
-from jaxsim.math.stage import platform, stage
+from jaxsim.math.stage import stage
 
 __all__ = ["collide_convex", "collide_nearest"]
 
@@ -134,10 +134,12 @@ def _touching(
     reach: Array,
     search: Search,
 ) -> list[Points]:
-    """The points of each portion, from the distances of the cores: on a CPU of those alone that are in reach."""
+    """The points of each portion, from the distances of the cores; of those alone that are in reach."""
     search, asked = lax.stop_gradient((search, ~found.far))
-    if platform() != "cpu" or asked.shape[-1] == 1 or not gathers(asked, shapes):
-        return _evaluated(portions, pairs, found, shapes, reach, search)
+    sizes = [p.size for p in portions]
+    if not gathers(asked, shapes):
+        each = _evaluated(portions, pairs, found, shapes, reach, search)
+        return [_blanked(*own) for own in zip(each, split(asked, sizes), strict=True)]
     types = (tuple(_types(portions, 0)), tuple(_types(portions, 1)))
     most = max(p.points for p in portions)
 
@@ -151,14 +153,24 @@ def _touching(
 
     options = (search.iterations[None], search.tolerance[None])
     points = with_derivatives(few, asked, shapes, (found, reach, *options))
-    points = jax.tree.map(lambda x: jnp.moveaxis(x, -2, 0), points)
-    x = jnp.where(asked[:, None], points.normal.x, 1.0)
-    points = points._replace(normal=points.normal._replace(x=x))
-    ends = np.cumsum([0, *(p.size for p in portions)]).tolist()
+    points = _blanked(jax.tree.map(lambda x: jnp.moveaxis(x, -2, 0), points), asked)
+    ends = np.cumsum([0, *sizes]).tolist()
     return [
         jax.tree.map(lambda x, most=p.points: x[:, :most], _rows(points, start, start + p.size))
         for start, p in zip(ends, portions, strict=False)
     ]
+
+
+@stage
+def _blanked(points: Points, asked: Array) -> Points:
+    """Without numbers where a pair is not asked: the same however many are asked together."""
+    assert points.valid is not None
+    asked = asked[:, None]
+    dist, *rest = (
+        jnp.where(asked, x, 0) for x in (points.dist, *points.pos, points.normal.y, points.normal.z)
+    )
+    normal = Vec(jnp.where(asked, points.normal.x, 1), *rest[3:])
+    return points._replace(dist=dist, pos=Vec(*rest[:3]), normal=normal, valid=points.valid & asked)
 
 
 def _evaluated(

@@ -39,7 +39,8 @@ _T = TypeVar("_T")
 def _lanes(asked: Array, rare: bool) -> int:
     lanes = _RARE if rare else _LANES
     if platform() != "cpu":
-        return max(_LEAST * lanes, asked.size // _SHARE)
+        # of those that were gathered no fewer are gathered again, but of what is rare
+        return asked.size if len(asked) == 1 and not rare else max(_LEAST * lanes, asked.size // _SHARE)
     # in one world nothing is gained by vectors: each pair ends by itself
     return 1 if asked.shape[-1] == 1 else lanes
 
