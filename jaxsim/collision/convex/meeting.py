@@ -185,6 +185,7 @@ def _searched(
     """
 
     def look(starts: tuple[Array, Array], best: _Found) -> _Found:
+        """The best of what was found and of the entries from some places on."""
         fan1, fan2 = fans = [
             settled(fan_of(*own, types=kinds))
             for kinds, *own in zip(types, shapes, outlines, towards, codes, starts, strict=True)
