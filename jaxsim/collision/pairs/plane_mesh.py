@@ -82,6 +82,7 @@ def _flattest(meshes: Tables, corner: Array, down: Vec, asked: Array) -> Array:
 
     def few(asked: Array, corner: Array, down: Vec) -> Array:
         """`_flattest` of corners whose other entries than the first few are looked at if one is asked that has them."""
+
         def look(start: Array | int, best: _Flattest) -> _Flattest:
             entries = entries_of(meshes.hulls, corner, places_from(meshes, start))
             facing = Vec.split(rows_by_world(meshes.normal, rows_by_world(meshes.hulls.at, entries)))
