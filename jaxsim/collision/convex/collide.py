@@ -69,8 +69,7 @@ def collide_nearest(
     one, other = (shape.each(lambda x: jnp.moveaxis(x, -2, 0)) for shape in own)
     found = lax.stop_gradient(found)
     one, other = one._replace(assets=shape1.assets), other._replace(assets=shape2.assets)
-    types = (tuple(_types(portions, 0)), tuple(_types(portions, 1)))
-    few = Portion(types, slots, max(p.points for p in portions))
+    few = _joined(portions, slots)
     pairs = pairs_of([few], one, other)
     found = found._replace(far=found.far | ~filled, meet=found.meet & filled)
     (points,) = _touching([few], pairs, found, (one, other), reach, search)
@@ -136,29 +135,28 @@ def _touching(
 ) -> list[Points]:
     """The points of each portion, from the distances of the cores; of those alone that are in reach."""
     search, asked = lax.stop_gradient((search, ~found.far))
-    sizes = [p.size for p in portions]
-    if not gathers(asked, shapes):
+    if gathers(asked, shapes):
+
+        def few(
+            asked: Array, shapes: tuple[Shape, Shape], others: tuple[Nearest, Array, Array, Array]
+        ) -> Points:
+            """The points of pairs of all portions together, pairs on the axis before the last."""
+            found, reach, iterations, tolerance = others
+            portion = _joined(portions, len(asked))
+            own = Search(asked, iterations[0], tolerance[0])
+            pairs = pairs_of([portion], *shapes)
+            (points,) = _evaluated(
+                [portion], pairs, found._replace(far=found.far | ~asked), shapes, reach, own
+            )
+            return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -2), points)
+
+        options = (search.iterations[None], search.tolerance[None])
+        points = with_derivatives(few, asked, shapes, (found, reach, *options))
+        each = _by_portion(jax.tree.map(lambda x: jnp.moveaxis(x, -2, 0), points), portions)
+    else:
         each = _evaluated(portions, pairs, found, shapes, reach, search)
-        return [_blanked(*own) for own in zip(each, split(asked, sizes), strict=True)]
-    types = (tuple(_types(portions, 0)), tuple(_types(portions, 1)))
-    most = max(p.points for p in portions)
-
-    def few(asked: Array, shapes: tuple[Shape, Shape], others: tuple[Nearest, Array, Array, Array]) -> Points:
-        found, reach, iterations, tolerance = others
-        portion = Portion(types, len(asked), most)
-        own = Search(asked, iterations[0], tolerance[0])
-        pairs = pairs_of([portion], *shapes)
-        (points,) = _evaluated([portion], pairs, found._replace(far=found.far | ~asked), shapes, reach, own)
-        return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -2), points)
-
-    options = (search.iterations[None], search.tolerance[None])
-    points = with_derivatives(few, asked, shapes, (found, reach, *options))
-    points = _blanked(jax.tree.map(lambda x: jnp.moveaxis(x, -2, 0), points), asked)
-    ends = np.cumsum([0, *sizes]).tolist()
-    return [
-        jax.tree.map(lambda x, most=p.points: x[:, :most], _rows(points, start, start + p.size))
-        for start, p in zip(ends, portions, strict=False)
-    ]
+    own = split(asked, [p.size for p in portions])
+    return [_blanked(*both) for both in zip(each, own, strict=True)]
 
 
 @stage
@@ -193,13 +191,12 @@ def _evaluated(
     skin = ball1 + ball2
     beyond = lax.stop_gradient((found.dist >= reach) & (skin == 0))
     single = Points(found.dist, shape1.pos + middle, found.normal, valid=~features.far & ~beyond)
-    ends = np.cumsum([0, *(p.size for p in portions)]).tolist()
-    each = stack_points([single])
-    points = [_rows(each, start, start + p.size) for start, p in zip(ends, portions, strict=False)]
+    points = _by_portion(stack_points([single]), portions)
     flat = [k for k, p in enumerate(portions) if p.points > 1]
     if not flat:
         return points
-    rows = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in flat])
+    flats = [portions[k] for k in flat]
+    rows = np.flatnonzero(np.repeat([p.points > 1 for p in portions], [p.size for p in portions]))
 
     def taken(x: Any) -> Any:
         return jax.tree.map(lambda y: take(y, rows), x)
@@ -207,25 +204,35 @@ def _evaluated(
     one, other = shape1.each(taken), shape2.each(taken)
     reach, single, radius = taken((reach, single, ball1))
     codes = (features.code1[:, rows], features.code2[:, rows])
-    flats = [portions[k] for k in flat]
     assert single.valid is not None
-    types, most = (tuple(_types(flats, 0)), tuple(_types(flats, 1))), max(p.points for p in flats)
-    patch = contact_patch(types, (one, other), single.normal, codes, radius, reach, single.valid, most)
-    patch, start = _instead(single, patch, one.pos), 0
-    for k, portion in zip(flat, flats, strict=True):
-        own = _rows(patch, start, start + portion.size)
-        points[k] = jax.tree.map(lambda x, most=portion.points: x[:, :most], own)
-        start += portion.size
+    every = _joined(flats, len(rows))
+    patch = contact_patch(
+        every.types, (one, other), single.normal, codes, radius, reach, single.valid, every.points
+    )
+    for k, own in zip(flat, _by_portion(_instead(single, patch, one.pos), flats), strict=True):
+        points[k] = own
     return points
+
+
+def _joined(portions: Sequence[Portion], size: int) -> Portion:
+    """Some pairs, each of which may be of any of the portions."""
+    return Portion(
+        (tuple(_types(portions, 0)), tuple(_types(portions, 1))), size, max(p.points for p in portions)
+    )
+
+
+def _by_portion(points: Points, portions: Sequence[Portion]) -> list[Points]:
+    """Cuts points into those of the portions, each up to its number of points."""
+    ends = np.cumsum([p.size for p in portions]).tolist()
+    return [
+        jax.tree.map(lambda x, stop=stop, p=p: x[stop - p.size : stop, : p.points], points)
+        for stop, p in zip(ends, portions, strict=True)
+    ]
 
 
 def _types(portions: Sequence[Portion], side: int) -> list[int]:
     """Which types geoms of one side may have."""
     return sorted({t for p in portions for t in p.types[side]})
-
-
-def _rows(points: Points, start: int, stop: int) -> Points:
-    return jax.tree.map(lambda x: x[start:stop], points)
 
 
 @stage
