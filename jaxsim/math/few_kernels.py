@@ -47,7 +47,8 @@ _KNOWN = frozenset(_PLAIN.split())
 _MOST = 3072
 """Most equations of a kernel: the time to compile one grows faster than its length."""
 
-_MARKS = "inlineable", "xla_cpu_small_call"
+_INSIDE = {"inlineable": "true", "xla_cpu_small_call": None}
+"""Marks of what is inside of a call; without the first it would have that of the call when JAX differentiates it."""
 
 
 def in_few_kernels(program: ClosedJaxpr) -> Callable[..., list[Any]] | None:
@@ -70,7 +71,7 @@ def _called(name: str, function: Callable[..., list[Any]], args: Sequence[Any], 
     args = [jnp.asarray(x) for x in args]
 
     def body(own: list[Array]) -> tuple[list[Any], Array]:
-        with set_xla_metadata(**dict.fromkeys(_MARKS)):
+        with set_xla_metadata(**_INSIDE):
             left = iter(own)
             found = function(*(next(left) if x.size else jnp.zeros(x.shape, x.dtype) for x in args))
             return found, jnp.concatenate(

@@ -69,7 +69,8 @@ def stage(function: _F) -> _F:
     def compiled(names: tuple[str, ...], platform: str) -> Callable[..., Any]:
         @functools.wraps(function)
         def body(*args: Any, **static: Any) -> Any:
-            with lowering_for(platform), set_xla_metadata(inlineable=None):
+            # said again of what is inside: when JAX traces the inside again, to differentiate it, it is inside the mark
+            with lowering_for(platform), set_xla_metadata(inlineable="true" if platform == "cpu" else None):
                 return function(*args, **static)
 
         return jax.jit(body, static_argnames=names)

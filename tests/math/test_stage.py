@@ -1,5 +1,7 @@
 """Stage boundaries go by the platform that a program is lowered for."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -42,6 +44,23 @@ def test_derivatives_go_by_platform_too():
     }
     assert 'inlineable = "false"' in texts["cpu"]
     assert 'inlineable = "false"' not in texts["cuda"]
+
+
+@stage
+def _bent(x):
+    return jnp.where(x > 0, jnp.clip(x * x, 0.0, 2.0), -x)
+
+
+def test_calls_of_jax_inside_are_inlined_in_derivatives_as_well():
+    """JAX differentiates a call by tracing its inside again, where the mark of a stage would hold for all of it."""
+    x = jnp.linspace(-1.0, 1.0, 5)
+    for f in (_bent, jax.grad(lambda x: jnp.sum(_bent(x))), lambda x: jax.jvp(_bent, (x,), (x,))):
+        with lowering_for("cpu"):
+            calls = re.findall(r"call @\w+\(.*", jax.jit(f).lower(x).as_text())
+        kept = [call for call in calls if 'inlineable = "false"' in call]
+        assert kept
+        assert all("_bent" in call for call in kept)
+        assert any("_where" in call for call in calls)
 
 
 def test_operations_of_our_own_go_by_platform_too():
