@@ -63,7 +63,10 @@ def call_in_few_kernels(function: Callable[..., Any], *args: Any) -> Any:
         lambda *leaves: function(*jax.tree.unflatten(tree, leaves)), return_shape=True
     )(*leaves)
     run = in_few_kernels(program)
-    return jax.tree.unflatten(jax.tree.structure(result), run(*leaves)) if run else function(*args)
+    if run is None:
+        return function(*args)
+    # written by itself: where all this is differentiated its equations would each be looked at
+    return jax.tree.unflatten(jax.tree.structure(result), jax.jit(run)(*leaves))
 
 
 def _called(name: str, function: Callable[..., list[Any]], args: Sequence[Any], **marks: str) -> list[Any]:

@@ -74,8 +74,10 @@ def of_geoms(
     Returns:
       the function's result, a tree of arrays (..., npair, W); 0 where nothing is asked.
     """
+    # the tables of hulls too, which are not among what is gathered
+    asked, shapes, others = lax.stop_gradient((asked, shapes, others))
     if not gathers(asked, shapes, rare):
-        return function(*lax.stop_gradient((asked, shapes, others)))
+        return function(asked, shapes, others)
 
     def few(asked: Array, one: Shape, other: Shape, moved: Any) -> _T:
         first, second = (own._replace(assets=s.assets) for own, s in zip((one, other), shapes, strict=True))

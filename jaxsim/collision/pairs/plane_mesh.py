@@ -79,6 +79,7 @@ def plane_mesh(geom1: Shape, geom2: Shape, margin: Array) -> Points:
 
 def _flattest(meshes: Tables, corner: Array, down: Vec, asked: Array) -> Array:
     """The entry of a corner (npair, W) whose face looks down most, where it is asked; else the corner's first."""
+    meshes, asked, corner, down = lax.stop_gradient((meshes, asked, corner, down))
 
     def few(asked: Array, corner: Array, down: Vec) -> Array:
         """`_flattest` of corners whose other entries than the first few are looked at if one is asked that has them."""
@@ -98,7 +99,6 @@ def _flattest(meshes: Tables, corner: Array, down: Vec, asked: Array) -> Array:
         blocks = entry_blocks(meshes, corner, asked)
         return lax.fori_loop(0, blocks, lambda k, best: look(k * ENTRIES, best), start).entry
 
-    asked, corner, down = lax.stop_gradient((asked, corner, down))
     if meshes.vert.shape[-1] > 1:
         return few(asked, corner, down)
     found = where_asked(few, asked, corner, down)
