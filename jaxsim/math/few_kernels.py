@@ -65,7 +65,7 @@ def call_in_few_kernels(function: Callable[..., Any], *args: Any) -> Any:
     run = in_few_kernels(program)
     if run is None:
         return function(*args)
-    # written by itself: where all this is differentiated its equations would each be looked at
+    # traced apart: under a derivative each of its equations would pass the rules of differentiation
     return jax.tree.unflatten(jax.tree.structure(result), jax.jit(run)(*leaves))
 
 

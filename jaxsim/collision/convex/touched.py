@@ -120,7 +120,8 @@ def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: b
     """Calls a function of what is asked, anything finite elsewhere; without derivatives.
 
     Args:
-      function: of `asked` and `tables`, as they are or with one pair and a few of their worlds.
+      function: of `asked` and `tables`, as they are or with one pair and a few of their worlds; what it takes from
+        outside has no derivatives either: its caller sees to that.
       asked: of which pairs and worlds, (npair, W).
       tables: trees of arrays (1 or npair, ..., 1 or W).
       rare: whether hardly any are asked.
