@@ -48,8 +48,7 @@ SCENE = """
   <asset><mesh name="wedge" vertex="-1 -1 0  1 -1 0  1 1 0  -1 1 0  0 0 .7" scale=".1 .1 .1"/></asset>
   <worldbody>
     <geom name="floor" type="box" size="1 1 .1" pos="0 0 -.1"/>
-    <body pos="0 0 .048"><freejoint/><geom type="cylinder" size=".06 .05"/></body>
-    <body pos=".5 0 -.002"><freejoint/><geom type="mesh" mesh="wedge"/></body>
+    <body pos="0 0 -.002"><freejoint/><geom type="mesh" mesh="wedge"/></body>
   </worldbody>
 </mujoco>
 """
@@ -59,7 +58,7 @@ def test_contacts_and_their_derivatives_do_not_depend_on_how_many_worlds_there_a
     model = jaxsim.load_model(SCENE)
     data = jaxsim.make_data(model)
     rng = np.random.default_rng(1)
-    worlds, few = 110, 10
+    worlds, few = 110, 22
     turns = 0.02 * rng.normal(size=(worlds, model.nv))
     weights = rng.normal(size=(3,))
 
@@ -100,5 +99,5 @@ def test_meshes_that_differ_between_worlds():
         for found, wanted in zip(every, alone(sizes[w]), strict=True):
             np.testing.assert_allclose(found[w], wanted, atol=1e-12)
     # of the wedge, which lies flat, the larger ones are deeper
-    deepest = np.min(np.where(np.asarray(every[2])[:, :, 1] == 2, every[0], 0.0), axis=1)
+    deepest = np.min(np.where(np.asarray(every[2])[:, :, 1] == 1, every[0], 0.0), axis=1)
     assert np.all(np.diff(deepest) < 0)

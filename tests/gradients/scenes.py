@@ -12,9 +12,9 @@ import numpy as np
 OBJECTS = """
 <mujoco model="objects">
   <option timestep="0.002" tolerance="1e-14" iterations="50" cone="{cone}" impratio="1.5" gravity="0.4 0.3 -9.81"/>
-  <default><geom density="800" friction="0.6 0.02 0.03" condim="6"/></default>
+  <default><geom density="800" friction="0.6 0.02 0.03" condim="6" conaffinity="0"/></default>
   <worldbody>
-    <geom name="floor" type="plane" size="0 0 1" friction="0.3 0.001 0.00001" condim="1"/>
+    <geom name="floor" type="plane" size="0 0 1" friction="0.3 0.001 0.00001" condim="1" conaffinity="1"/>
     <body name="box" pos="0 0 0.1"><freejoint/><geom type="box" size="0.15 0.12 0.1" condim="3"/></body>
     <body name="capsule" pos="1 0 0.1" euler="90 0 0"><freejoint/><geom type="capsule" size="0.1 0.2"/></body>
     <body name="sphere" pos="2 0 0.1"><freejoint/><geom size="0.1" solimp="0.8 0.97 0.004 0.4 3"/></body>

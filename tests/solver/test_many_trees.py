@@ -154,7 +154,7 @@ def derivatives(cone):
     return scene.at(states(scene.mj_model, (12,))[0], scene.model)
 
 
-@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+@pytest.mark.parametrize("cone", [pytest.param("pyramidal", marks=pytest.mark.slow), "elliptic"])
 def test_derivatives(cone):
     found = derivatives(cone)
     for quantity, columns in found.scene.columns.items():

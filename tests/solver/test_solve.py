@@ -246,37 +246,37 @@ def test_worlds_iterate_on_the_contacts_that_touch(cone, crowded):
             )
 
 
-def derivatives(model, data, tangents, cotangents):
-    """Of acceleration and forces by density, position and velocity: along tangents, and of cotangents."""
+def derivative(mode):
+    """Of acceleration and forces by density, position and velocity: "jvp" or "vjp", of a direction given."""
 
-    def results(density, qpos, qvel):
-        heavier = model.replace(
-            body_mass=density * model.body_mass, body_inertia=density * model.body_inertia
-        )
-        after = jaxsim.forward(heavier, data.replace(qpos=qpos, qvel=qvel))
-        return after.qacc, after.qfrc_constraint, after.efc_force
+    def found(model, data, direction):
+        def results(density, qpos, qvel):
+            heavier = model.replace(
+                body_mass=density * model.body_mass, body_inertia=density * model.body_inertia
+            )
+            after = jaxsim.forward(heavier, data.replace(qpos=qpos, qvel=qvel))
+            return after.qacc, after.qfrc_constraint, after.efc_force
 
-    at = jnp.ones(()), data.qpos, data.qvel
-    return jax.jvp(results, at, tangents)[1], jax.vjp(results, *at)[1](cotangents)
+        at = jnp.ones(()), data.qpos, data.qvel
+        return jax.jvp(results, at, direction)[1] if mode == "jvp" else jax.vjp(results, *at)[1](direction)
+
+    return found
 
 
-def test_derivatives_work_on_the_contacts_that_touch():
+@pytest.mark.parametrize(("cone", "mode"), [("pyramidal", "jvp"), ("elliptic", "vjp")])
+def test_derivatives_work_on_the_contacts_that_touch(cone, mode):
     """They are those of each world alone, which works on all slots, also where a world has more than are kept."""
-    alone, together = jax.jit(derivatives), jax.jit(jax.vmap(derivatives, in_axes=(None, 0, 0, 0)))
+    alone, together = jax.jit(derivative(mode)), jax.jit(jax.vmap(derivative(mode), in_axes=(None, 0, 0)))
     rng = np.random.default_rng(1)
-
-    def some(*shape):
-        return jnp.asarray(rng.standard_normal((64, *shape)))
-
-    for cone in ("pyramidal", "elliptic"):
-        for crowded in (False, True):
-            model, many = falling_spheres(cone, crowded)
-            tangents = some(), some(model.nq), some(model.nv)
-            cotangents = some(model.nv), some(model.nv), some(*many.efc_force.shape[1:])
-            found = together(model, many, tangents, cotangents)
-            for i in (0, 1, 5, 62):
-                own = jax.tree.map(lambda x, i=i: x[i], (many, tangents, cotangents))
-                expected = alone(model, *own)
-                for one, other in zip(*map(jax.tree.leaves, (expected, found)), strict=True):
-                    # 1e-8: both are converged to round-off, times the stiffness of contacts
-                    np.testing.assert_allclose(other[i], one, rtol=0, atol=1e-8 * (1 + np.abs(one).max()))
+    for crowded in (False, True):
+        model, many = falling_spheres(cone, crowded)
+        shapes = ((), (model.nq,), (model.nv,))
+        if mode == "vjp":
+            shapes = ((model.nv,), (model.nv,), many.efc_force.shape[1:])
+        directions = tuple(jnp.asarray(rng.standard_normal((64, *shape))) for shape in shapes)
+        found = together(model, many, directions)
+        for i in (0, 1, 5, 62):
+            expected = alone(model, *jax.tree.map(lambda x, i=i: x[i], (many, directions)))
+            for one, other in zip(*map(jax.tree.leaves, (expected, found)), strict=True):
+                # 1e-8: both are converged to round-off, times the stiffness of contacts
+                np.testing.assert_allclose(other[i], one, rtol=0, atol=1e-8 * (1 + np.abs(one).max()))
