@@ -5,6 +5,9 @@ consumers; in a chain of stages this grows exponentially. There a boundary is a 
 GPUs and TPUs does not fuse *inside* such a call at all, so every slice would be a kernel: there a stage is an ordinary
 call, which is inlined. The choice goes by the platform that a program is lowered for, which `worlds` knows and which
 may be another than that of the machine. Whatever else differs by platform asks `platform` too.
+
+A derivative keeps what goes into such a call and computes the inside again: it is a few operations on each number,
+and what would be kept of it instead is a kernel each on the way there.
 """
 
 from __future__ import annotations
@@ -69,9 +72,13 @@ def stage(function: _F) -> _F:
     def compiled(names: tuple[str, ...], platform: str) -> Callable[..., Any]:
         @functools.wraps(function)
         def body(*args: Any, **static: Any) -> Any:
+            run = functools.partial(function, **static)
+            if platform != "cpu":
+                with lowering_for(platform):
+                    return run(*args)
             # said again of what is inside: when JAX traces the inside again, to differentiate it, it is inside the mark
-            with lowering_for(platform), set_xla_metadata(inlineable="true" if platform == "cpu" else None):
-                return function(*args, **static)
+            with lowering_for(platform), set_xla_metadata(inlineable="true"):
+                return jax.checkpoint(run, prevent_cse=False)(*args)
 
         return jax.jit(body, static_argnames=names)
 

@@ -4,6 +4,7 @@ import re
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from jaxsim import worlds
@@ -44,6 +45,22 @@ def test_derivatives_go_by_platform_too():
     }
     assert 'inlineable = "false"' in texts["cpu"]
     assert 'inlineable = "false"' not in texts["cuda"]
+
+
+@stage
+def _waves(x):
+    return jnp.sin(x) * jnp.exp(x), jnp.sqrt(x) * jnp.cos(x)
+
+
+def test_a_derivative_keeps_what_goes_into_a_stage():
+    x = jnp.linspace(1.0, 2.0, 5)
+    with lowering_for("cpu"):
+        results, pull = jax.vjp(_waves, x)
+    kept = jax.tree.leaves(pull)
+    assert [k.shape for k in kept] == [x.shape]
+    np.testing.assert_array_equal(kept[0], x)
+    slopes = [jax.vmap(jax.grad(lambda x, i=i: _waves(x)[i]))(x) for i in range(2)]
+    np.testing.assert_allclose(pull(results)[0], slopes[0] * results[0] + slopes[1] * results[1], rtol=1e-12)
 
 
 @stage
