@@ -7,7 +7,8 @@ call, which is inlined. The choice goes by the platform that a program is lowere
 may be another than that of the machine. Whatever else differs by platform asks `platform` too.
 
 A derivative keeps what goes into such a call and computes the inside again: it is a few operations on each number,
-and what would be kept of it instead is a kernel each on the way there.
+and what would be kept of it instead is a kernel each on the way there. Searches are not made again: what they find in a
+`stage_with_searches` is kept.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, TypeVar
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-__all__ = ["common_platform", "lowering_for", "platform", "stage", "x64"]
+__all__ = ["common_platform", "lowering_for", "platform", "stage", "stage_with_searches", "x64"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -67,18 +68,27 @@ def stage(function: _F) -> _F:
 
     Keyword arguments are static.
     """
+    return _staged(function, again=True)
+
+
+def stage_with_searches(function: _F) -> _F:
+    """As `stage`, for one with loops inside: its derivative keeps what they give."""
+    return _staged(function, again=False)
+
+
+def _staged(function: _F, again: bool) -> _F:
+    """Makes a function a stage; `again`: whether a derivative computes it again."""
 
     @functools.lru_cache(maxsize=256)
     def compiled(names: tuple[str, ...], platform: str) -> Callable[..., Any]:
         @functools.wraps(function)
         def body(*args: Any, **static: Any) -> Any:
             run = functools.partial(function, **static)
-            if platform != "cpu":
-                with lowering_for(platform):
-                    return run(*args)
+            if again and platform == "cpu":
+                run = jax.checkpoint(run, prevent_cse=False)
             # said again of what is inside: when JAX traces the inside again, to differentiate it, it is inside the mark
-            with lowering_for(platform), set_xla_metadata(inlineable="true"):
-                return jax.checkpoint(run, prevent_cse=False)(*args)
+            with lowering_for(platform), set_xla_metadata(inlineable="true" if platform == "cpu" else None):
+                return run(*args)
 
         return jax.jit(body, static_argnames=names)
 
