@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
+from jax.extend.core import jaxpr_as_fun
 
 from jaxsim.collision.convex.hull import Tables
 from jaxsim.collision.points import Shape
@@ -157,15 +158,18 @@ def _by_lanes(function: Callable[..., _T], lanes: int, asked: Array, *tables: An
 
         return pair, world, function((pair < pairs)[None], *jax.tree.map(own, tables))
 
+    first = jnp.zeros((), jnp.int32)
+    traced, (*_, shapes) = jax.make_jaxpr(some, return_shape=True)(first)
+
     def more(state: tuple[Array, _T]) -> tuple[Array, _T]:
         start, found = state
-        pair, world, new = some(start)
+        pair, world, *leaves = jaxpr_as_fun(traced)(start)
+        new = jax.tree.unflatten(jax.tree.structure(shapes), leaves)
 
         def put(into: Array, x: Array) -> Array:
             return into.at[pair, ..., world].set(jnp.moveaxis(x[0], -1, 0), mode="drop")
 
         return start + lanes, jax.tree.map(put, found, new)
 
-    shapes = jax.eval_shape(lambda: some(jnp.zeros((), jnp.int32))[2])
     empty = jax.tree.map(lambda x: jnp.zeros((pairs, *x.shape[1:-1], width), x.dtype), shapes)
-    return lax.while_loop(lambda state: state[0] < count, more, (jnp.zeros((), jnp.int32), empty))[1]
+    return lax.while_loop(lambda state: state[0] < count, more, (first, empty))[1]
