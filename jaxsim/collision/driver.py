@@ -22,7 +22,7 @@ from jaxsim.collision.select import pick_least
 from jaxsim.data import Contact, Data
 from jaxsim.math.axis import concat, split, stack
 from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world, rows_of
-from jaxsim.math.stage import stage, stage_with_searches
+from jaxsim.math.stage import long_stage, stage
 from jaxsim.model import Model
 from jaxsim.results import WarningBit
 from jaxsim.structure.colliders import Collider
@@ -210,7 +210,7 @@ def _detection(size1: Array, size2: Array, named: tuple[Array, Array] | None) ->
     return reach if named is None else jnp.where(named[0], named[1], reach)
 
 
-@stage_with_searches
+@long_stage
 def _points(
     sides: tuple[Geoms, Geoms],
     reach: Array,

@@ -7,8 +7,8 @@ call, which is inlined. The choice goes by the platform that a program is lowere
 may be another than that of the machine. Whatever else differs by platform asks `platform` too.
 
 A derivative keeps what goes into such a call and computes the inside again: it is a few operations on each number,
-and what would be kept of it instead is a kernel each on the way there. Searches are not made again: what they find in a
-`stage_with_searches` is kept.
+and what would be kept of it instead is a kernel each on the way there. What is long, or has a search inside, is a
+`long_stage`, whose derivative keeps what it needs: computed again it would be in each kernel of the derivative.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-__all__ = ["common_platform", "lowering_for", "platform", "stage", "stage_with_searches", "x64"]
+__all__ = ["common_platform", "long_stage", "lowering_for", "platform", "stage", "x64"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -71,8 +71,8 @@ def stage(function: _F) -> _F:
     return _staged(function, again=True)
 
 
-def stage_with_searches(function: _F) -> _F:
-    """As `stage`, for one with loops inside: its derivative keeps what they give."""
+def long_stage(function: _F) -> _F:
+    """As `stage`, for one of hundreds of operations or with loops inside: its derivative does not compute it again."""
     return _staged(function, again=False)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from jaxsim import worlds
 from jaxsim.math.matrix import multiply
-from jaxsim.math.stage import common_platform, lowering_for, platform, stage, stage_with_searches
+from jaxsim.math.stage import common_platform, long_stage, lowering_for, platform, stage
 
 
 @stage
@@ -55,9 +55,7 @@ def _waves(x):
 def test_a_derivative_keeps_what_goes_into_a_stage():
     """And what searches in it find."""
     x = jnp.linspace(1.0, 2.0, 5)
-    searched = stage_with_searches(
-        lambda x: x * jax.lax.fori_loop(0, 3, lambda i, n: n + i, jax.lax.stop_gradient(x))
-    )
+    searched = long_stage(lambda x: x * jax.lax.fori_loop(0, 3, lambda i, n: n + i, jax.lax.stop_gradient(x)))
     with lowering_for("cpu"):
         pull = jax.vjp(searched, x)[1]
     np.testing.assert_array_equal(jax.tree.leaves(pull), [x + 3])

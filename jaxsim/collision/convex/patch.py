@@ -33,7 +33,7 @@ from jaxsim.collision.convex.touched import gathers, of_geoms
 from jaxsim.collision.largest import entries_at, first_largest
 from jaxsim.collision.points import Points, Shape
 from jaxsim.collision.vec import Vec
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import long_stage, stage
 
 __all__ = ["contact_patch"]
 
@@ -298,7 +298,7 @@ def _lines(
     return _Corners(jnp.stack(sides), base, begin, end, on1, crossing, there, Vec(*point))
 
 
-@stage
+@long_stage
 def _contacts(
     shapes: _Shapes,
     direction: Vec,

@@ -27,7 +27,7 @@ from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import Solid, corner_point, solid_of
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Pose, Vec
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import long_stage, stage
 
 __all__ = ["Witness", "shortest"]
 
@@ -217,7 +217,7 @@ def _next(core1: Core, core2: Core, f: Features, n: Vec, choice: _Choice) -> Vec
     return _newton(core1, core2, *_sides(core1, core2, f, n, choice), n, choice, 1.0)
 
 
-@stage
+@long_stage
 def _evaluate(
     pairs: Sequence[Pair],
     core1: Core,

@@ -20,7 +20,7 @@ from jaxsim.collision.points import Points, Shape
 from jaxsim.collision.vec import Frame, Vec, fallback_unit, unit
 from jaxsim.enums import GeomType
 from jaxsim.math.gather import rows_by_world
-from jaxsim.math.stage import stage_with_searches
+from jaxsim.math.stage import long_stage
 
 __all__ = ["collide_fields", "collide_vertices"]
 
@@ -34,7 +34,7 @@ _FLAT = 1e-6
 """Ratio of curvatures below which geoms lie along a line, or a plane, on each other."""
 
 
-@stage_with_searches
+@long_stage
 def collide_fields(
     shape1: Shape,
     shape2: Shape,
@@ -138,7 +138,7 @@ def _across(normal: Vec) -> Frame:
     return Frame(normal, second, normal.cross(second))
 
 
-@stage_with_searches
+@long_stage
 def collide_vertices(mesh: Shape, shape: Shape, margin: Array, *, functions: Functions, count: int) -> Points:
     """The vertices of meshes that are deepest in geoms of type SDF, and those farthest from them that touch.
 

@@ -21,7 +21,7 @@ from jaxsim.collision.points import Placed, Points, Shape
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.enums import GeomType
 from jaxsim.math.constants import MINVAL
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import long_stage
 from jaxsim.structure.colliders import collider
 
 __all__ = ["box_box"]
@@ -89,7 +89,7 @@ def _widen(v: Vec) -> Vec:
     return Vec(*(c[..., None, :] for c in v))
 
 
-@stage
+@long_stage
 def _separating_axis(p21: Vec, p12: Vec, R: _Matrix, s1: Vec, s2: Vec, reach: Array) -> Array:
     """The code of the axis of largest separation, -1 where one exceeds `reach`."""
     scale = _rounding(reach.dtype)
@@ -184,7 +184,7 @@ class _Edges(NamedTuple):
         return Vec(corner1.x + s, corner1.y, corner1.z), corner2 + along * t
 
 
-@stage
+@long_stage
 def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Placed, box2: Placed) -> Points:
     """Midpoint of the nearest points of the two supporting edges, depth along the separating axis.
 
@@ -235,7 +235,7 @@ def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Placed, box2: Placed)
     return Points(dist, pos, normal)
 
 
-@stage
+@long_stage
 def _face_contact(
     code: Array, R: _Matrix, p21: Vec, p12: Vec, box1: Placed, box2: Placed, margin: Array
 ) -> Points:

@@ -34,7 +34,7 @@ from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.vec import Vec, safe_divide
 from jaxsim.enums import GeomType
 from jaxsim.math.constants import MINVAL
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import long_stage
 from jaxsim.structure.colliders import collider
 
 __all__ = ["capsule_box"]
@@ -127,7 +127,7 @@ def _either(condition: Array, one: _T, other: _T) -> _T:
 
 
 @collider(GeomType.CAPSULE, GeomType.BOX, points=2, exhaustive=64)
-@stage
+@long_stage
 def capsule_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Capsule against box: up to two points.
 
@@ -158,7 +158,7 @@ def _nearest(p: Vec, h: Vec, s: Vec, reach: Array, half: Array) -> _Nearest:
     return _nearest_edge(_edges(p, h, s, half), _nearest_face(p, h, s, best))
 
 
-@stage
+@long_stage
 def _nearest_face(p: Vec, h: Vec, s: Vec, best: _Nearest) -> _Nearest:
     """Ends of the segment that lie above a face, or inside the box."""
     for t in (-1.0, 1.0):
@@ -174,7 +174,7 @@ def _nearest_face(p: Vec, h: Vec, s: Vec, best: _Nearest) -> _Nearest:
     return best
 
 
-@stage
+@long_stage
 def _edges(p: Vec, h: Vec, s: Vec, half: Array) -> Array:
     """Squared distances of the segment and the twelve edges, (npair, 3 edge axes, 4 edges, W)."""
 
@@ -193,7 +193,7 @@ def _edges(p: Vec, h: Vec, s: Vec, half: Array) -> Array:
     return jnp.where(_skew(sj, across), ea * ea + eb * eb + ej * ej, jnp.inf)
 
 
-@stage
+@long_stage
 def _nearest_edge(square: Array, best: _Nearest) -> _Nearest:
     """The nearest of the edges, see `_edges`, if it is nearer than `best`."""
     least, number = best.square, jnp.full_like(best.kind, -1)
@@ -245,7 +245,7 @@ def _skew(sj: Array, across: Array) -> Array:
     return sj * sj * across >= MINVAL
 
 
-@stage
+@long_stage
 def _place(p: Vec, h: Vec, s: Vec, half: Array, best: _Nearest) -> tuple[Array, Array, _Nearest]:
     """Places on the segment and on the edge that are nearest; and the feature, which may be a corner of the edge."""
     away = Vec(*(jnp.where((best.corner >> k) & 1 == 1, s[k], -s[k]) - p[k] for k in range(3)))
@@ -261,7 +261,7 @@ def _place(p: Vec, h: Vec, s: Vec, half: Array, best: _Nearest) -> tuple[Array, 
     return t, x, best._replace(kind=kind, corner=corner)
 
 
-@stage
+@long_stage
 def _second(p: Vec, h: Vec, s: Vec, axis: Vec, t: Array, x: Array, best: _Nearest) -> tuple[_Stretch, Array]:
     """The stretch up to the second sphere, and whether there is one; from the first, at `t`, and on its edge at `x`."""
     positive = [(c > 0).astype(jnp.int32) for c in h]
@@ -276,7 +276,7 @@ def _second(p: Vec, h: Vec, s: Vec, axis: Vec, t: Array, x: Array, best: _Neares
     return stretch, (corner & from_corner) | (edge & from_edge) | face
 
 
-@stage
+@long_stage
 def _offset(p: Vec, h: Vec, s: Vec, t: Array, x: Array, stretch: _Stretch) -> Array:
     """A stretch with its sign and its derivatives."""
     k, side, sign = stretch.axis, stretch.side, stretch.sign

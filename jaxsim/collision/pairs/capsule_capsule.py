@@ -8,7 +8,7 @@ from jax import Array, lax
 from jaxsim.collision.ball import across_axes, two_balls
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.enums import GeomType
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import long_stage
 from jaxsim.structure.colliders import collider
 
 __all__ = ["PARALLEL", "capsule_capsule"]
@@ -18,7 +18,7 @@ PARALLEL = 1e-8
 
 
 @collider(GeomType.CAPSULE, GeomType.CAPSULE, points=2, usual=1, exhaustive=256)
-@stage
+@long_stage
 def capsule_capsule(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Capsule against capsule: one point, or two where the axes are parallel.
 

@@ -31,7 +31,7 @@ from jaxsim.collision.vec import Frame, Pose, Vec
 from jaxsim.enums import GeomType
 from jaxsim.math.axis import take
 from jaxsim.math.gather import rows_by_world, width_of
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import long_stage
 from jaxsim.model import Model
 from jaxsim.pytree import Static
 from jaxsim.structure.colliders import Collider, collider
@@ -177,7 +177,7 @@ def _balls(field: Shape, geom: Shape, grid: _Grid, prisms: _Prism) -> Points:
     )
 
 
-@stage
+@long_stage
 def _prism_shape(pos: Vec, axes: Frame, grid: _Grid, prisms: _Prism) -> Shape:
     """Prisms as geoms, one a row, centred at their top triangles."""
     tops = list(prisms)
@@ -198,7 +198,7 @@ def _prism_shape(pos: Vec, axes: Frame, grid: _Grid, prisms: _Prism) -> Shape:
     return Shape(pose, jnp.zeros_like(pose.numbers[:, :3, :1]), kind * 0, kind, Corners(points))
 
 
-@stage
+@long_stage
 def _grid(field: Shape) -> _Grid:
     fields: _Fields = field.assets
     size = rows_by_world(fields.size, field.asset)
@@ -209,7 +209,7 @@ def _grid(field: Shape) -> _Grid:
     return _Grid((*half, *rest), (step[0], step[1]), last, (start, ncol), fields.data)
 
 
-@stage
+@long_stage
 def _extents(field: Shape, geom: Shape, *, kind: GeomType) -> tuple[Vec, Vec]:
     """The least and the largest coordinates of geoms in the frames of fields, m (npair, W)."""
     offset = field.axes.to_local(geom.pos - field.pos)
@@ -223,7 +223,7 @@ def _extents(field: Shape, geom: Shape, *, kind: GeomType) -> tuple[Vec, Vec]:
     return offset - Vec(low_x, low_y, low_z), offset + Vec(high_x, high_y, high_z)
 
 
-@stage
+@long_stage
 def _cells(grid: _Grid, box: tuple[Vec, Vec], reach: Array, *, window: tuple[int, int]) -> _Cells:
     """The window of cells below geoms with given extents; where it is too small, its middle is below theirs."""
     low, high = box
@@ -253,7 +253,7 @@ def _highest(below: Array) -> tuple[Array, Array, Array]:
     return rows, filled, dropped.reshape(npair, width)
 
 
-@stage
+@long_stage
 def _apart(field: Shape, geom: Shape, prisms: _Prism, reach: Array, below: Array, *, kind: GeomType) -> Array:
     """`below`, or if that is more, the gap between prism and geom along the line from triangle to geom beyond reach.
 
@@ -278,7 +278,7 @@ def _apart(field: Shape, geom: Shape, prisms: _Prism, reach: Array, below: Array
     return jnp.maximum(below, jnp.where(some, gap - reach[:, None], below))
 
 
-@stage
+@long_stage
 def _below(grid: _Grid, cells: _Cells, reach: Array, asked: Array, number: Array, *, columns: int) -> Array:
     """How far prisms end below the reach of the geom, m (npair, nprism, W); positive where they do not matter."""
     column, row, _ = _place(cells.first, number, columns)
@@ -295,7 +295,7 @@ def _place(first: tuple[Array, Array], number: Array, columns: int) -> tuple[Arr
     return first[0][:, None] + cell % columns, first[1][:, None] + cell // columns, number % 2
 
 
-@stage
+@long_stage
 def _prisms(grid: _Grid, first: tuple[Array, Array], number: Array, *, columns: int) -> _Prism:
     """Prisms of the window by number; outside of the field some prism of it."""
     column, row, second = _place(first, number, columns)

@@ -13,7 +13,7 @@ from jaxsim.collision.points import Placed, Points, Shape, stack_points
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
 from jaxsim.math.constants import MINVAL
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import long_stage
 from jaxsim.structure.colliders import collider
 
 __all__ = ["plane_box", "plane_capsule", "plane_cylinder", "plane_ellipsoid", "plane_sphere"]
@@ -58,7 +58,7 @@ def plane_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
 
 
 @collider(GeomType.PLANE, GeomType.CYLINDER, points=4, exhaustive=1024)
-@stage
+@long_stage
 def plane_cylinder(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Plane against cylinder: the lowest point of each rim, and two more that span a triangle on the lower disk.
 

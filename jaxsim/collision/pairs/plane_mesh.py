@@ -26,7 +26,7 @@ from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
 from jaxsim.math.gather import rows_by_world
-from jaxsim.math.stage import stage_with_searches
+from jaxsim.math.stage import long_stage
 from jaxsim.structure.colliders import collider
 
 __all__ = ["plane_mesh"]
@@ -45,7 +45,7 @@ class _Flattest(NamedTuple):
 
 
 @collider(GeomType.PLANE, GeomType.MESH, points=4, assets=hulls_of, exhaustive=1 << 20)
-@stage_with_searches
+@long_stage
 def plane_mesh(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Plane against mesh: up to four points, the first is the lowest."""
     plane, mesh = geom1.apart(), geom2.apart()

@@ -12,7 +12,7 @@ from jax import Array
 from jaxsim.collision.ball import across_axes, ball_box, two_balls
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.enums import GeomType
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import long_stage
 from jaxsim.structure.colliders import collider
 
 __all__ = ["sphere_box", "sphere_capsule", "sphere_cylinder", "sphere_sphere"]
@@ -48,7 +48,7 @@ def sphere_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
 
 
 @collider(GeomType.SPHERE, GeomType.CYLINDER, points=1, exhaustive=256)
-@stage
+@long_stage
 def sphere_cylinder(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     """Sphere against cylinder: one point on the side, on a cap or on a rim."""
     del margin
