@@ -75,7 +75,7 @@ def test_slots_chosen_by_world() -> None:
     np.testing.assert_allclose(found, wanted, atol=1e-7)
 
 
-@pytest.mark.parametrize(("option", "condim"), CASES[:2])
+@pytest.mark.parametrize(("option", "condim"), [pytest.param(*CASES[0], marks=pytest.mark.slow), CASES[1]])
 def test_derivatives(option: str, condim: int) -> None:
     """Of accelerations by the state, by the velocity of surfaces and by adhesion, in both modes."""
     _, model = _model(option, condim)
