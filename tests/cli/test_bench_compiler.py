@@ -18,7 +18,7 @@ def test_both_compilers_are_measured():
 
 
 def test_compiling_the_humanoid_takes_few_calls():
-    """A tenth of a second on any machine; calls of functions are counted, which do not depend on it."""
+    """About a tenth of a second; calls of functions are counted, which do not depend on the machine."""
     load_model(HUMANOID)  # what is made once is there
     with cProfile.Profile() as profile:
         load_model(HUMANOID)

@@ -49,16 +49,21 @@ SCENE = """
   <worldbody>
     <geom name="floor" type="box" size="1 1 .1" pos="0 0 -.1"/>
     <body pos="0 0 -.002"><freejoint/><geom type="mesh" mesh="wedge"/></body>
+    {}
   </worldbody>
 </mujoco>
 """
 
 
-def test_contacts_and_their_derivatives_do_not_depend_on_how_many_worlds_there_are():
-    model = jaxsim.load_model(SCENE)
+CYLINDER = '<body pos=".5 0 .048"><freejoint/><geom type="cylinder" size=".06 .05"/></body>'
+
+
+@pytest.mark.parametrize("other", ["", pytest.param(CYLINDER, marks=pytest.mark.slow)])
+def test_contacts_and_their_derivatives_do_not_depend_on_how_many_worlds_there_are(other):
+    model = jaxsim.load_model(SCENE.format(other))
     data = jaxsim.make_data(model)
     rng = np.random.default_rng(1)
-    worlds, few = 110, 22
+    worlds, few = 110, 10
     turns = 0.02 * rng.normal(size=(worlds, model.nv))
     weights = rng.normal(size=(3,))
 
@@ -84,7 +89,7 @@ def test_contacts_and_their_derivatives_do_not_depend_on_how_many_worlds_there_a
 
 def test_meshes_that_differ_between_worlds():
     """All else may be the same: the vertices alone make the search as wide as there are worlds."""
-    model = jaxsim.load_model(SCENE)
+    model = jaxsim.load_model(SCENE.format(""))
     data = jaxsim.make_data(model)
 
     def contacts(size):

@@ -263,7 +263,15 @@ def derivative(mode):
     return found
 
 
-@pytest.mark.parametrize(("cone", "mode"), [("pyramidal", "jvp"), ("elliptic", "vjp")])
+@pytest.mark.parametrize(
+    ("cone", "mode"),
+    [
+        ("pyramidal", "jvp"),
+        ("elliptic", "vjp"),
+        pytest.param("pyramidal", "vjp", marks=pytest.mark.slow),
+        pytest.param("elliptic", "jvp", marks=pytest.mark.slow),
+    ],
+)
 def test_derivatives_work_on_the_contacts_that_touch(cone, mode):
     """They are those of each world alone, which works on all slots, also where a world has more than are kept."""
     alone, together = jax.jit(derivative(mode)), jax.jit(jax.vmap(derivative(mode), in_axes=(None, 0, 0)))
