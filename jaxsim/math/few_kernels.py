@@ -241,11 +241,15 @@ def _cond(evaluate: Any, eqn: Any, index: Any, *args: Any) -> list[Any]:
 
 def _scan(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
     p = eqn.params
-    n, m = p["num_consts"], p["num_consts"] + p["num_carry"]
+    if "ft_in" in p:  # from jax 0.11.2 on
+        n, carried = (len(list(part)) for part in p["ft_in"].unpack()[:2])
+    else:
+        n, carried = p["num_consts"], p["num_carry"]
+    m = n + carried
 
     def body(carry: list[Any], x: list[Any]) -> tuple[list[Any], list[Any]]:
         found = evaluate(p["jaxpr"], *args[:n], *carry, *x)
-        return found[: m - n], found[m - n :]
+        return found[:carried], found[carried:]
 
     carry, ys = lax.scan(body, list(args[n:m]), list(args[m:]), p["length"], p["reverse"])
     return [*carry, *ys]

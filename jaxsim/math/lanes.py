@@ -1,7 +1,7 @@
 """Pallas kernels whose lanes are worlds, for GPUs and TPUs.
 
-A program of a GPU is a warp of 32 worlds, so that 4,096 keep all multiprocessors busy. One of a TPU is 1,024 worlds: a
-number of theirs fills a vector register, 8 by 128.
+A program of a GPU is 32 worlds, so that 4,096 keep all multiprocessors busy. One of a TPU is 1,024 worlds: a number of
+theirs fills a vector register, 8 by 128.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jax import Array
 
 from jaxsim.math.stage import platform
 
-__all__ = ["has_kernels", "in_lanes"]
+__all__ = ["has_kernels", "in_lanes", "wait_for_lanes"]
 
 _LANES = {"cuda": (32,), "tpu": (8, 128)}
 """Worlds of one program, by platform."""
@@ -31,12 +31,22 @@ def has_kernels(dtype: Any) -> bool:
     return platform() == "cuda" or (platform() == "tpu" and np.dtype(dtype) != np.float64)
 
 
+def wait_for_lanes() -> None:
+    """In a kernel: what is written before is read after, by whatever thread of a GPU."""
+    if platform() == "cuda":
+        from jax.experimental.pallas import triton
+
+        triton.debug_barrier()
+
+
 def in_lanes(
     kernel: Callable[..., None],
     name: str,
     given: Sequence[Array],
     results: Sequence[jax.ShapeDtypeStruct],
     tables: Sequence[Array] = (),
+    warps: int = 1,
+    parts: int = 1,
     interpret: bool = False,
 ) -> list[Array]:
     """Runs a Pallas kernel on as many worlds at a time as the platform's registers hold.
@@ -47,6 +57,8 @@ def in_lanes(
       given: arrays (..., W); those of one world are shared by all.
       results: shapes of what the kernel writes, (..., W).
       tables: arrays of integers without worlds, (n,).
+      warps: of a GPU that share the work of 32 worlds; more than one must wait for each other, `wait_for_lanes`.
+      parts: programs for the same worlds, each of which writes a part of the results, `pl.program_id(1)`.
       interpret: whether to run the kernel without compiling it, for tests.
     """
     from jax.experimental import pallas as pl  # a second to import, which programs for CPUs do not need
@@ -67,14 +79,14 @@ def in_lanes(
     def spec(x: Any) -> Any:
         before, after, wide = (0,) * (len(x.shape) - 1), (0,) * (len(lanes) - 1), x.shape[-1] > 1
         block = (*x.shape[:-1], *(lanes if wide else shared))
-        return pl.BlockSpec(block, lambda i: (*before, i if wide else 0, *after))
+        return pl.BlockSpec(block, lambda i, _: (*before, i if wide else 0, *after))
 
     table_specs: list[Any]
     if platform() == "cuda":
         from jax.experimental.pallas import triton
 
-        params: Any = triton.CompilerParams(num_warps=1, num_stages=1)
-        table_specs = [pl.BlockSpec(x.shape, lambda i: (0,)) for x in tables]
+        params: Any = triton.CompilerParams(num_warps=warps, num_stages=1)
+        table_specs = [pl.BlockSpec(x.shape, lambda i, _: (0,)) for x in tables]
     else:
         from jax.experimental.pallas import tpu
 
@@ -84,7 +96,7 @@ def in_lanes(
     run = pl.pallas_call(
         kernel,
         out_shape=[jax.ShapeDtypeStruct((*x.shape[:-1], *whole), x.dtype) for x in results],
-        grid=(programs,),
+        grid=(programs, parts),
         in_specs=[*table_specs, *map(spec, given)],
         out_specs=[spec(x) for x in results],
         interpret=interpret,

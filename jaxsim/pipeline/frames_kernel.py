@@ -33,7 +33,7 @@ def compose_in_kernel(order: np.ndarray, above: np.ndarray, local: Array, interp
     """
     tables = [jnp.asarray(np.asarray(x, np.int32)) for x in (order, above[order])]
     world = jax.ShapeDtypeStruct(local.shape, local.dtype)
-    return in_lanes(_kernel, "world_frames", [local], [world], tables, interpret)[0]
+    return in_lanes(_kernel, "world_frames", [local], [world], tables, interpret=interpret)[0]
 
 
 def _kernel(order: Any, above: Any, local: Any, world: Any) -> None:

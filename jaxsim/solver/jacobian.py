@@ -18,12 +18,13 @@ from jax import Array, lax
 
 from jaxsim.collision.vec import Vec
 from jaxsim.math.axis import add_rows, components, concat, contract, take
-from jaxsim.math.gather import add_by_world, rows_by_world
+from jaxsim.math.gather import add_by_world, rows_by_world, width_of
 from jaxsim.math.linear import bilinear
 from jaxsim.math.matrix import multiply, multiply_transposed
 from jaxsim.math.stage import platform, stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
+from jaxsim.solver.gram_kernel import gram_in_kernel
 from jaxsim.structure.rows import Chains, Movers
 from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of
 
@@ -436,6 +437,8 @@ def _weighted(C: Curvature, J: Array) -> Array:
 def gram_of(factors: Sequence[Factors], structure: TreeStructure) -> Array:
     """Entries of the sum of `J^T (C J)` over pairs of J and C J, rows `(k, nv, W)` each."""
     n = structure.n
+    if platform() == "cuda" and width_of(factors) > 1 and sum(len(J) for J, _ in factors) > _TERMS:
+        return gram_in_kernel(factors)[structure.rows, structure.cols]
     if platform() != "cpu":
         total = functools.reduce(jnp.add, [_square(J, CJ) for J, CJ in factors])
         return total[structure.rows, structure.cols]

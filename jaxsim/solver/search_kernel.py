@@ -19,6 +19,10 @@ from jaxsim.math.lanes import in_lanes
 __all__ = ["Part", "search_in_kernel"]
 
 
+_MOST, _WARP = 32, 8
+"""Most rows that are looked at together, and those of them in each lane of a warp."""
+
+
 class Part(NamedTuple):
     """Rows of a kind, or contacts.
 
@@ -58,7 +62,13 @@ def search_in_kernel(
     numbers = [x for part in parts for x in part.numbers.values()]
     kernel = functools.partial(_kernel, find, [(part.slope, tuple(part.numbers)) for part in parts])
     step = jax.ShapeDtypeStruct((width,), dtype)
-    return in_lanes(kernel, "search_line", [*given, *numbers], [step], interpret=interpret)[0]
+    warps = max([1, *(_rows_together(len(part.numbers["D"])) // _WARP for part in parts)])
+    return in_lanes(kernel, "search_line", [*given, *numbers], [step], (), warps, interpret=interpret)[0]
+
+
+def _rows_together(count: int) -> int:
+    """How many of some rows are looked at together, a power of two."""
+    return min(_MOST, 1 << (count.bit_length() - 1))
 
 
 def _kernel(
@@ -66,26 +76,46 @@ def _kernel(
     parts: Sequence[tuple[Callable[..., tuple[Array, Array]], tuple[str, ...]]],
     *refs: Any,
 ) -> None:
-    """Sums the slopes of rows and contacts, one after the other, at every step that is looked at."""
+    """Sums the slopes of rows and contacts, some at a time, at every step that is looked at."""
     first, second, tolerance, iterations, *numbers, step = refs
     start, lanes = (first[...], second[...]), len(step.shape)
 
     def slope(t: Array) -> tuple[Array, Array]:
         total, left = (start[0] + t * start[1], start[1]), iter(numbers)
-        for of_row, names in parts:
+        for of_rows, names in parts:
             own = {name: next(left) for name in names}
-            total = lax.fori_loop(0, own["D"].shape[0], functools.partial(_add, of_row, own, lanes, t), total)
+            count = own["D"].shape[0]
+            some = _rows_together(count)
+            add = functools.partial(_add, of_rows, own, lanes, t, count, some)
+            none = jnp.zeros((some, *t.shape), t.dtype)
+            found = lax.fori_loop(0, -(-count // some), add, (none, none))
+            total = total[0] + jnp.sum(found[0], axis=0), total[1] + jnp.sum(found[1], axis=0)
         return total
 
     step[...] = find(slope, tolerance[...], iterations[...])
 
 
-def _add(of_row: Callable[..., Any], refs: dict[str, Any], lanes: int, t: Array, k: Array, total: Any) -> Any:
-    """The derivatives so far, and those of row k."""
-    one, two = of_row(**{name: _at(ref, lanes, k) for name, ref in refs.items()}, t=t)
-    return total[0] + one, total[1] + two
+def _add(
+    of_rows: Callable[..., Any],
+    refs: dict[str, Any],
+    lanes: int,
+    t: Array,
+    count: int,
+    some: int,
+    trip: Array,
+    total: Any,
+) -> Any:
+    """The derivatives so far, and those of some of so many rows; the last ones begin among those before them."""
+    begin = trip * some
+    start = jnp.minimum(begin, count - some)
+    own = start + lax.broadcasted_iota(jnp.int32, total[0].shape, 0) >= begin
+    found = of_rows(**{name: _at(ref, lanes, start, some) for name, ref in refs.items()}, t=t)
+    return tuple(x + jnp.where(own, one, 0) for x, one in zip(total, found, strict=True))
 
 
-def _at(ref: Any, lanes: int, k: Array) -> Any:
-    """A row's number, or its components; so many axes are worlds."""
-    return ref[k] if len(ref.shape) == 1 + lanes else [ref[k, i] for i in range(ref.shape[1])]
+def _at(ref: Any, lanes: int, start: Array, some: int) -> Any:
+    """Numbers of some rows, or their components; so many axes are worlds."""
+    from jax.experimental import pallas as pl
+
+    rows = pl.ds(start, some)
+    return ref[rows] if len(ref.shape) == 1 + lanes else [ref[rows, i] for i in range(ref.shape[1])]

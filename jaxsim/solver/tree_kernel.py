@@ -1,13 +1,17 @@
 """Solution of tree-structured systems in one kernel of a GPU or TPU, whose lanes are worlds.
 
-The elimination of `linalg` is dozens of small kernels, each of which has to be launched. Here it is one Pallas kernel
-whose lanes are worlds: loops over the rows, with the structure read from small tables and the entries kept in a scratch
-that stays in the cache. Written out row by row instead, the kernel took minutes to compile. The plain elimination is
-its reference.
+The elimination of `linalg` is dozens of small kernels, each of which has to be launched. Here it is one Pallas kernel:
+loops over the rows, with the structure read from small tables and the rows that are done kept in a scratch that stays
+in the cache. Rows are vectors, and some descendants of a row are looked at together: few lanes wait for what they load
+at a time, so much must be on its way. The plain elimination is its reference.
+
+Written out row by row instead, the kernel took minutes to compile: for each load Triton looks at the whole program.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -15,66 +19,112 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsim.math.axis import take
 from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.math.gather import widen
-from jaxsim.math.lanes import in_lanes
+from jaxsim.math.lanes import in_lanes, wait_for_lanes
 from jaxsim.structure.sparsity import TreeStructure
 
 __all__ = ["solve_in_kernel"]
 
+_DESCENDANTS, _ANCESTORS = 4, 8
+"""How many of them are looked at together."""
+
+_WARP = 8
+"""Numbers of a row in each lane of a warp."""
+
 
 def solve_in_kernel(structure: TreeStructure, A: Array, b: Array, interpret: bool = False) -> Array:
     """Solves A x = b, (n, W), for entries A (nnz, W) and b (n, W); pivots are clamped as in the C engine."""
-    given = jnp.concatenate([widen(A, b.shape[-1]), b])
-    tables = [jnp.asarray(np.asarray(x, np.int32)) for x in (structure.offset, structure.cols)]
-    results = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in (given, b)]
-    return in_lanes(_kernel, "solve_tree", [given], results, tables, interpret)[1]
+    rows, *tables = _tables(structure)
+    given = jnp.concatenate([widen(A, b.shape[-1]), b, jnp.zeros_like(b[:1])])
+    given = take(given, rows.reshape(-1)).reshape(*rows.shape, -1)
+    results = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in (b, given, b)]
+    kernel = functools.partial(_kernel, (lambda: None) if interpret else wait_for_lanes)
+    warps, tables = max(1, rows.shape[1] // _WARP), list(map(jnp.asarray, tables))
+    return in_lanes(kernel, "solve_tree", [given], results, tables, warps, interpret=interpret)[0]
 
 
-def _kernel(offset: Any, cols: Any, given: Any, work: Any, x: Any) -> None:
+@functools.lru_cache(maxsize=256)
+def _tables(structure: TreeStructure) -> tuple[np.ndarray, ...]:
+    """Where the numbers of each row are among entries, right-hand side and a zero, and the tables of `_kernel`.
+
+    A row is its right-hand side, its entries and zeros up to a power of two.
+    """
+    n, offset = structure.n, np.array(structure.offset)
+    size = np.diff(offset)
+    place = np.arange(1 << int(size.max()).bit_length())
+    entries = np.where(place <= size[:, None], offset[:-1, None] + place - 1, structure.size + n)
+    entries[:, 0] = structure.size + np.arange(n)
+    below = [d for under in structure.descendants for d in under] or [0]
+    first = np.cumsum([0, *map(len, structure.descendants)])
+    return entries, *(np.asarray(x, np.int32) for x in (offset, structure.cols, first, below))
+
+
+def _parts(count: Array, most: int) -> Array:
+    """How many parts of so many make up a number that is not negative."""
+    return lax.div(count + (most - 1), jnp.asarray(most, count.dtype))
+
+
+def _kernel(
+    wait: Callable[[], None],
+    offset: Any,
+    cols: Any,
+    first: Any,
+    below: Any,
+    given: Any,
+    x: Any,
+    work: Any,
+    inverse: Any,
+) -> None:
     """Eliminates from the leaves to the root, then substitutes back (Featherstone, RBDA, section 6.5).
 
     Args:
+      wait: waits until what is written can be read.
       offset: where each row's entries start, and their number (n + 1).
       cols: the ancestor of each entry (nnz).
-      given: entries, then the right-hand side (nnz + n, lanes).
-      work: the same, reduced; a scratch.
+      first: where the list of each row's descendants starts, and its end (n + 1).
+      below: these descendants.
+      given: rows (n, length, lanes).
       x: the solution (n, lanes).
+      work: rows when their descendants are taken out of them (n, length, lanes); a scratch.
+      inverse: of their pivots (n, lanes); a scratch.
     """
     n = x.shape[0]
-    right = cols.shape[0]
 
-    def copy(k: Array, none: None) -> None:
-        work[k] = given[k]
-
-    def reduce(count: Array, none: None) -> None:
-        """Takes a row, from the last to the first, out of those of its ancestors."""
+    def reduce(count: Array, own: Array) -> Array:
+        """Takes its descendants out of a row, from the last row to the first; returns the next row."""
         k = n - 1 - count
-        first, last = offset[k], offset[k + 1] - 1
-        inverse = 1 / jnp.maximum(work[last], LEAST_PIVOT)
+        place, begin, end = offset[k + 1] - offset[k], first[k], first[k + 1]
+        following = given[jnp.maximum(k - 1, 0)]  # is on its way while this one is computed
 
-        def ancestor(p: Array, none: None) -> None:
-            i = cols[p]
-            factor = work[p] * inverse
-            start = offset[i]
+        def descendants(trip: Array, row: Array) -> Array:
+            for u in range(_DESCENDANTS):
+                j = begin + trip * _DESCENDANTS + u
+                d = below[jnp.minimum(j, end - 1)]
+                factor = jnp.where(j < end, work[d, place] * inverse[d], 0)
+                row = row - factor * work[d]
+            return row
 
-            def entry(q: Array, none: None) -> None:
-                work[start + q - first] = work[start + q - first] - factor * work[q]
-
-            lax.fori_loop(first, p + 1, entry, None)
-            work[right + i] = work[right + i] - factor * work[right + k]
-
-        lax.fori_loop(first, last, ancestor, None)
+        work[k] = lax.fori_loop(0, _parts(end - begin, _DESCENDANTS), descendants, own)
+        wait()
+        inverse[k] = 1 / jnp.maximum(work[k, place], LEAST_PIVOT)
+        wait()
+        return following
 
     def substitute(k: Array, none: None) -> None:
-        first, last = offset[k], offset[k + 1] - 1
-        inverse = 1 / jnp.maximum(work[last], LEAST_PIVOT)
+        entries = offset[k]
+        last = offset[k + 1] - entries - 1
 
-        def ancestor(p: Array, total: Array) -> Array:
-            return total - work[p] * x[cols[p]]
+        def ancestors(trip: Array, total: Array) -> Array:
+            for u in range(_ANCESTORS):
+                q = trip * _ANCESTORS + u
+                p = jnp.minimum(q, last - 1)
+                total = total - jnp.where(q < last, work[k, 1 + p] * x[cols[entries + p]], 0)
+            return total
 
-        x[k] = inverse * lax.fori_loop(first, last, ancestor, work[right + k])
+        x[k] = inverse[k] * lax.fori_loop(0, _parts(last, _ANCESTORS), ancestors, work[k, 0])
+        wait()
 
-    lax.fori_loop(0, right + n, copy, None)
-    lax.fori_loop(0, n, reduce, None)
+    lax.fori_loop(0, n, reduce, given[n - 1])
     lax.fori_loop(0, n, substitute, None)
