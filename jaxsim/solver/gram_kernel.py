@@ -25,7 +25,12 @@ _SIDE = 4
 
 
 def gram_in_kernel(factors: Sequence[tuple[Array, Array]], interpret: bool = False) -> Array:
-    """The sum of `J^T (C J)` over pairs of J and C J, rows `(k, n, W)` each: its lower triangle, in `(m, m, W)`, m >= n."""
+    """The sum of `J^T (C J)`, in `(m, m, W)`, m >= n, of which only the lower triangle is set.
+
+    Args:
+      factors: pairs of J and C J, rows `(k, n, W)` each.
+      interpret: whether to run the kernel without compiling it, for tests.
+    """
     given = [x for pair in factors for x in pair]
     squares = -(-given[0].shape[1] // _SIDE)
     corners = [jnp.asarray(_SIDE * x.astype(np.int32)) for x in np.tril_indices(squares)]

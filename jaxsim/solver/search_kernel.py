@@ -81,6 +81,7 @@ def _kernel(
     start, lanes = (first[...], second[...]), len(step.shape)
 
     def slope(t: Array) -> tuple[Array, Array]:
+        """First and second derivative of the cost at a step, (lanes)."""
         total, left = (start[0] + t * start[1], start[1]), iter(numbers)
         for of_rows, names in parts:
             own = {name: next(left) for name in names}

@@ -45,7 +45,9 @@ def solve_in_kernel(structure: TreeStructure, A: Array, b: Array, interpret: boo
     else:  # TPUs have no vectors of places in memory
         entries = jnp.concatenate([*given, jnp.zeros_like(b[:1])])
         given = [take(entries, places.reshape(-1)).reshape(n, length, -1)]
-    results = [jax.ShapeDtypeStruct((*shape, b.shape[-1]), dtype) for shape in ((length,), *[(n, length)] * 2)]
+    results = [
+        jax.ShapeDtypeStruct((*shape, b.shape[-1]), dtype) for shape in ((length,), *[(n, length)] * 2)
+    ]
     kernel = functools.partial(_kernel, structure, (lambda: None) if interpret else wait_for_lanes)
     warps, tables = max(1, length // _WARP), list(map(jnp.asarray, tables))
     return in_lanes(kernel, "solve_tree", given, results, tables, warps, interpret=interpret)[0][:n]
@@ -84,6 +86,7 @@ def _kernel(structure: TreeStructure, wait: Callable[[], None], first: Any, belo
     column = lax.broadcasted_iota(jnp.int32, x.shape, 0)
 
     def row_of(k: Array | int) -> Array:
+        """A row as it is given."""
         if len(given) == 1:
             return given[0][k]
         from jax.experimental import pallas as pl

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +13,10 @@ import pytest
 
 import jaxsim
 from jaxsim.collision.convex.hull import Hull, Tables, cell_of, farthest_corners, first_row, hulls_of
+from jaxsim.collision.convex.hull_kernel import look_up_in_kernel
 from jaxsim.collision.vec import Vec
 from jaxsim.interop.mujoco import put_model
+from jaxsim.math.stage import lowering_for
 from jaxsim.structure.directions import CLIMB, LISTED, NEXT, WIDTH
 from jaxsim.worlds import expand
 from tests.collision import oracle
@@ -48,6 +51,18 @@ def _farthest(tables: Tables, mesh: jax.Array, direction: jax.Array) -> jax.Arra
     return farthest_corners([(Hull(mesh, tables), Vec.split(direction))])[0]
 
 
+def _in_kernel(tables: Tables, mesh: jax.Array, direction: jax.Array) -> jax.Array:
+    """The same in the kernel of GPUs."""
+    toward = Vec.split(direction)
+    assert tables.moved is not None
+    with lowering_for("cuda"):
+        row = first_row(tables.hulls, mesh, toward)
+        return look_up_in_kernel(tables.hulls, tables.vert, tables.moved, toward, row, interpret=True)
+
+
+SEARCHES = pytest.mark.parametrize("search", [_farthest, _in_kernel])
+
+
 def _directions(tables: Tables) -> np.ndarray:
     """Random directions, the normals of polygons, where corners tie, directions beside them, axes, and none; (3, n)."""
     rng = np.random.default_rng(1)
@@ -58,8 +73,9 @@ def _directions(tables: Tables) -> np.ndarray:
     return np.concatenate([rng.normal(size=(2000, 3)), normal, beside, axes]).T
 
 
+@SEARCHES
 @pytest.mark.parametrize("moved", [False, True])
-def test_the_farthest_corner_is_found(moved: bool) -> None:
+def test_the_farthest_corner_is_found(moved: bool, search: Any) -> None:
     """By the table of directions; and by climbs, where all vertices are elsewhere than when it was made."""
     mj_model = _scene()
     model = oracle.native_model(mj_model)
@@ -73,7 +89,7 @@ def test_the_farthest_corner_is_found(moved: bool) -> None:
     direction = _directions(tables)
     mesh = jnp.arange(3, dtype=jnp.int32)[:, None]
     each = jnp.asarray(np.broadcast_to(direction, (3, *direction.shape)))
-    rows = np.asarray(jax.jit(_farthest)(tables, mesh, each))
+    rows = np.asarray(jax.jit(search)(tables, mesh, each))
     vert = np.asarray(model.mesh_vert, float)[..., 0]
     for k in range(3):
         start, count = mj_model.mesh_vertadr[k], mj_model.mesh_vertnum[k]
@@ -84,7 +100,8 @@ def test_the_farthest_corner_is_found(moved: bool) -> None:
         np.testing.assert_allclose(found, reach.max(0), atol=1e-14)
 
 
-def test_vertices_of_each_world() -> None:
+@SEARCHES
+def test_vertices_of_each_world(search: Any) -> None:
     """Worlds whose vertices are those of the table, and worlds where they are not, beside each other."""
     model = oracle.native_model(_scene())
     factor = jnp.array([1.0, 2.0])
@@ -95,7 +112,7 @@ def test_vertices_of_each_world() -> None:
     np.testing.assert_array_equal(tables.moved, [False, True])
     direction = _directions(tables)
     mesh = jnp.full((direction.shape[1], 1), 2, jnp.int32)
-    rows = np.asarray(jax.jit(_farthest)(tables, mesh, jnp.asarray(direction.T[..., None] * np.ones(2))))
+    rows = np.asarray(jax.jit(search)(tables, mesh, jnp.asarray(direction.T[..., None] * np.ones(2))))
     start, count = _scene().mesh_vertadr[2], _scene().mesh_vertnum[2]
     for w in range(2):
         reach = np.asarray(scaled)[start : start + count, :, w] @ direction

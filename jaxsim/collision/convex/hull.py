@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.collision.convex.hull_kernel import look_up_in_kernel
 from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.vec import Vec
 from jaxsim.hulls import Hulls
@@ -253,6 +254,8 @@ def _looked_up(hull: Hull, direction: Vec) -> Array:
         )
 
     row = first_row(tables, hull.mesh, direction)
+    if platform() == "cuda":
+        return look_up_in_kernel(tables, vert, moved, direction, row)
     everyone = jnp.ones(row.shape, bool)
     corner = rows_by_world(tables.row[:, 0], row)
     start = _Search(corner, jnp.full(row.shape, -jnp.inf, direction.x.dtype), row, everyone)

@@ -1,7 +1,7 @@
 """What is computed only of the pairs that need it, in the worlds where they do.
 
-Of many pairs few touch, and others in each world. Those that do are gathered, as if each were a world with one pair: a
-share of all at a time on an accelerator, where each round of a search costs launches. On a CPU it is as many as fill a
+Of many pairs few touch, and others in each world. Those that do are gathered, as if each were a world with one pair:
+thousands at a time on an accelerator, where each round of a search costs launches. On a CPU it is as many as fill a
 few vectors, and all of them are searched by one function of machine code (`math/few_kernels.py`): a loop ends with the
 last of its few.
 """
@@ -29,8 +29,10 @@ _LANES = 32
 """How many are computed at a time on a CPU: the least of which LLVM makes vectors; loops of 16 it unrolls."""
 _RARE = 8
 """The same of what is rare."""
+_FILL = 16384
+"""The same on a GPU: of fewer its kernels take hardly less time."""
 _SHARE = 16
-"""On accelerators, how many times fewer are computed at a time than there are."""
+"""On other accelerators, and of what is rare, how many times fewer are computed at a time than there are."""
 _LEAST = 8
 """How many times as many they are there, at least, as on a CPU."""
 
@@ -40,8 +42,9 @@ _T = TypeVar("_T")
 def _lanes(asked: Array, rare: bool) -> int:
     lanes = _RARE if rare else _LANES
     if platform() != "cpu":
+        share = _FILL if platform() == "cuda" and not rare else asked.size // _SHARE
         # of those that were gathered no fewer are gathered again, but of what is rare
-        return asked.size if len(asked) == 1 and not rare else max(_LEAST * lanes, asked.size // _SHARE)
+        return asked.size if len(asked) == 1 and not rare else max(_LEAST * lanes, share)
     # in one world nothing is gained by vectors: each pair ends by itself
     return 1 if asked.shape[-1] == 1 else lanes
 

@@ -1,0 +1,106 @@
+"""The search for the farthest corners of large hulls in one kernel of a GPU, whose lanes are pairs in worlds.
+
+Written out for XLA, each row of corners that is looked at is some kernels, after which the host is asked whether to go
+on. Here lanes wait for those of their warp alone. `hull` has the same in XLA's own words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxsim.collision.vec import Vec
+from jaxsim.hulls import Hulls
+from jaxsim.math.lanes import in_lanes
+from jaxsim.structure.directions import CLIMB, LISTED, NEXT, WIDTH
+
+__all__ = ["look_up_in_kernel"]
+
+
+def look_up_in_kernel(
+    tables: Hulls, vert: Array, moved: Array, direction: Vec, row: Array, interpret: bool = False
+) -> Array:
+    """The farthest of the corners that are listed in a row, or what is found from there by a climb, (npair, W).
+
+    Args:
+      tables: of all hulls.
+      vert: vertices, m (nmeshvert, 3, 1 or W).
+      moved: whether vertices are not those that the tables were made of, (1 or W,).
+      direction: directions in the geoms' frames, components (npair, W).
+      row: the row of corners to begin with, (npair, W).
+      interpret: whether to run the kernel without compiling it, for tests.
+    """
+    shape, worlds = row.shape, vert.shape[-1]
+    world = jnp.broadcast_to(jnp.arange(shape[-1], dtype=jnp.int32) if worlds > 1 else jnp.int32(0), shape)
+    per_lane = [*direction, jnp.broadcast_to(moved, shape).astype(jnp.int32), world, row]
+    given = [x.reshape(-1) for x in per_lane]
+    shared = [x.reshape(-1) for x in (tables.row, tables.near, vert)]
+    result = jax.ShapeDtypeStruct(given[-1].shape, jnp.int32)
+
+    def kernel(*refs: Any) -> None:
+        _kernel(worlds, *refs)
+
+    return in_lanes(kernel, "farthest_corner", given, [result], shared, interpret=interpret)[0].reshape(shape)
+
+
+def _kernel(
+    worlds: int,
+    rows: Any,
+    near: Any,
+    vert: Any,
+    x: Any,
+    y: Any,
+    z: Any,
+    moved: Any,
+    world: Any,
+    start: Any,
+    found: Any,
+) -> None:
+    """Looks at one row of corners after the other.
+
+    Args:
+      worlds: of how many worlds there are vertices.
+      rows: corners, and what follows them, row by row.
+      near: the row of each corner's neighbours.
+      vert: vertices.
+      x: component of the direction, as `y` and `z`.
+      y: the next one.
+      z: the last one.
+      moved: whether a search is a climb.
+      world: whose vertices are looked at.
+      start: the first row.
+      found: the farthest corner.
+    """
+    toward, climbing, own = (x[...], y[...], z[...]), moved[...] > 0, world[...]
+
+    def height_of(corner: Array) -> Array:
+        at = corner * (3 * worlds) + own
+        return toward[0] * vert[at] + toward[1] * vert[at + worlds] + toward[2] * vert[at + 2 * worlds]
+
+    def go_on(carry: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Looks at one row: the best corner so far, how far it is, the row, and who is going, (lanes)."""
+        corner, height, row, going = carry
+        place = row * (WIDTH + 1)
+        what = rows[place + WIDTH]
+        best, best_height = corner, height
+        for k in range(WIDTH):
+            other = rows[place + k]
+            other_height = height_of(other)
+            farther = other_height > best_height
+            best, best_height = jnp.where(farther, other, best), jnp.where(farther, other_height, best_height)
+        better = (going > 0) & (best_height > height)
+        corner, height = jnp.where(better, best, corner), jnp.where(better, best_height, height)
+        more = what & NEXT > 0
+        # a climb goes on from each better corner, a list is looked at as a whole
+        climbs = jnp.where(what & LISTED > 0, ~more & ((what & CLIMB > 0) | climbing), better)
+        row = jnp.where(climbs, near[corner], row + more)
+        return corner, height, row, jnp.where(climbs | more, going, 0)
+
+    first = start[...]
+    corner = rows[first * (WIDTH + 1)]
+    height = jnp.full(first.shape, -jnp.inf, toward[0].dtype)
+    carry = corner, height, first, jnp.ones(first.shape, jnp.int32)
+    found[...] = lax.while_loop(lambda carry: jnp.max(carry[3]) > 0, go_on, carry)[0]
