@@ -28,8 +28,8 @@ from jaxsim.structure.sparsity import TreeStructure
 
 __all__ = ["solve_in_kernel"]
 
-_TOGETHER = 4
-"""Descendants of a row that are looked at together."""
+_DESCENDANTS, _ANCESTORS = 4, 8
+"""How many of them are looked at together."""
 
 _WARP = 8
 """Numbers of a row in each lane of a warp."""
@@ -37,91 +37,97 @@ _WARP = 8
 
 def solve_in_kernel(structure: TreeStructure, A: Array, b: Array, interpret: bool = False) -> Array:
     """Solves A x = b, (n, W), for entries A (nnz, W) and b (n, W); pivots are clamped as in the C engine."""
-    places, first, below = _tables(structure)
-    n, length, dtype = structure.n, places.shape[1], b.dtype
-    tables, given = [first, below], [widen(A, b.shape[-1]), b]
-    if platform() == "cuda":
-        tables.append(places.reshape(-1))
-    else:  # TPUs have no vectors of places in memory
+    places, *tables = _tables(structure)
+    given, shape = [widen(A, b.shape[-1]), b], (*places.shape, b.shape[-1])
+    if platform() != "cuda":  # TPUs have no vectors of places
         entries = jnp.concatenate([*given, jnp.zeros_like(b[:1])])
-        given = [take(entries, places.reshape(-1)).reshape(n, length, -1)]
-    results = [
-        jax.ShapeDtypeStruct((*shape, b.shape[-1]), dtype) for shape in ((length,), *[(n, length)] * 2)
-    ]
-    kernel = functools.partial(_kernel, structure, (lambda: None) if interpret else wait_for_lanes)
-    warps, tables = max(1, length // _WARP), list(map(jnp.asarray, tables))
-    return in_lanes(kernel, "solve_tree", given, results, tables, warps, interpret=interpret)[0][:n]
+        given = [take(entries, places.reshape(-1)).reshape(shape)]
+    results = [jax.ShapeDtypeStruct(x, b.dtype) for x in (b.shape, shape, b.shape)]
+    kernel = functools.partial(_kernel, (lambda: None) if interpret else wait_for_lanes)
+    warps, tables = max(1, places.shape[1] // _WARP), list(map(jnp.asarray, tables))
+    return in_lanes(kernel, "solve_tree", given, results, tables, warps, interpret=interpret)[0]
 
 
 @functools.lru_cache(maxsize=256)
 def _tables(structure: TreeStructure) -> tuple[np.ndarray, ...]:
     """Where the numbers of each row are among entries, right-hand side and a zero, and the tables of `_kernel`.
 
-    A row has a column for each degree of freedom, zeros up to a power of two and, last, its right-hand side.
+    A row is its right-hand side, its entries and zeros up to a power of two.
     """
-    n, size = structure.n, structure.size
-    places = np.full((n, 1 << n.bit_length()), size + n)
-    places[structure.rows, structure.cols] = np.arange(size)
-    places[:, -1] = size + np.arange(n)
+    n, offset = structure.n, np.array(structure.offset)
+    size = np.diff(offset)
+    place = np.arange(1 << int(size.max()).bit_length())
+    places = np.where(place <= size[:, None], offset[:-1, None] + place - 1, structure.size + n)
+    places[:, 0] = structure.size + np.arange(n)
     below = [d for under in structure.descendants for d in under] or [0]
     first = np.cumsum([0, *map(len, structure.descendants)])
-    found = (np.asarray(x, np.int32) for x in (places, first, below))
-    return tuple(found)
+    return places, *(np.asarray(x, np.int32) for x in (offset, structure.cols, first, below))
 
 
-def _kernel(structure: TreeStructure, wait: Callable[[], None], first: Any, below: Any, *refs: Any) -> None:
+def _parts(count: Array, most: int) -> Array:
+    """How many parts of so many make up a number that is not negative."""
+    return lax.div(count + (most - 1), jnp.asarray(most, count.dtype))
+
+
+def _kernel(wait: Callable[[], None], offset: Any, cols: Any, first: Any, below: Any, *refs: Any) -> None:
     """Eliminates from the leaves to the root, then substitutes back (Featherstone, RBDA, section 6.5).
 
     Args:
-      structure: of the system.
       wait: waits until what is written can be read.
+      offset: where each row's entries start, and their number (n + 1).
+      cols: the ancestor of each entry (nnz).
       first: where the list of each row's descendants starts, and its end (n + 1).
       below: these descendants.
-      refs: the rows (n, length, lanes), or where their numbers are, entries (nnz, lanes) and right-hand side
-        (n, lanes); the solution, at the places of the columns (length, lanes); two scratches (n, length, lanes): rows
-        when their descendants are taken out of them, and the same by their pivots.
+      refs: the rows (n, length, lanes), or entries (nnz, lanes) and right-hand side (n, lanes); the solution
+        (n, lanes); rows when their descendants are taken out of them (n, length, lanes) and inverses of their pivots
+        (n, lanes), both scratches.
     """
-    *given, x, work, scaled = refs
-    n, length = structure.n, x.shape[0]
-    column = lax.broadcasted_iota(jnp.int32, x.shape, 0)
+    *given, x, work, inverse = refs
+    n, shape = x.shape[0], work.shape[1:]
 
     def row_of(k: Array | int) -> Array:
         """A row as it is given."""
         if len(given) == 1:
             return given[0][k]
-        from jax.experimental import pallas as pl
-
-        places, A, b = given
-        place = places[pl.ds(k * length, length)]
-        entries = jnp.where((place < structure.size)[:, None], A[jnp.minimum(place, structure.size - 1)], 0)
-        return jnp.where(column == length - 1, b[k], entries)
+        A, b = given
+        begin, end = offset[k], offset[k + 1]
+        place = begin - 1 + lax.broadcasted_iota(jnp.int32, (shape[0],), 0)
+        entries = jnp.where((place < end)[:, None], A[jnp.clip(place, 0, A.shape[0] - 1)], 0)
+        return jnp.where(lax.broadcasted_iota(jnp.int32, shape, 0) == 0, b[k], entries)
 
     def reduce(count: Array, own: Array) -> Array:
         """Takes its descendants out of a row, from the last row to the first; returns the next row."""
         k = n - 1 - count
-        begin, end = first[k], first[k + 1]
+        place, begin, end = offset[k + 1] - offset[k], first[k], first[k + 1]
         following = row_of(jnp.maximum(k - 1, 0))  # is on its way while this one is computed
 
         def descendants(trip: Array, row: Array) -> Array:
-            for u in range(_TOGETHER):
-                j = begin + trip * _TOGETHER + u
+            for u in range(_DESCENDANTS):
+                j = begin + trip * _DESCENDANTS + u
                 d = below[jnp.minimum(j, end - 1)]
-                row = row - jnp.where(j < end, scaled[d, k], 0) * work[d]
+                factor = jnp.where(j < end, work[d, place] * inverse[d], 0)
+                row = row - factor * work[d]
             return row
 
-        trips = lax.div(end - begin + (_TOGETHER - 1), jnp.asarray(_TOGETHER, begin.dtype))
-        row = lax.fori_loop(0, trips, descendants, own)
-        pivot = jnp.sum(jnp.where(column == k, row, 0), axis=0)  # of registers: what is written is far away
-        work[k], scaled[k] = row, row * (1 / jnp.maximum(pivot, LEAST_PIVOT))
+        work[k] = lax.fori_loop(0, _parts(end - begin, _DESCENDANTS), descendants, own)
+        wait()
+        inverse[k] = 1 / jnp.maximum(work[k, place], LEAST_PIVOT)
         wait()
         return following
 
-    def substitute(k: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        """Adds a row's unknown to those that are found; the right-hand side counts as one that is minus one."""
-        row, found = carry
-        following = scaled[jnp.minimum(k + 1, n - 1)]
-        return following, jnp.where(column == k, -jnp.sum(row * found, axis=0), found)
+    def substitute(k: Array, none: None) -> None:
+        entries = offset[k]
+        last = offset[k + 1] - entries - 1
+
+        def ancestors(trip: Array, total: Array) -> Array:
+            for u in range(_ANCESTORS):
+                q = trip * _ANCESTORS + u
+                p = jnp.minimum(q, last - 1)
+                total = total - jnp.where(q < last, work[k, 1 + p] * x[cols[entries + p]], 0)
+            return total
+
+        x[k] = inverse[k] * lax.fori_loop(0, _parts(last, _ANCESTORS), ancestors, work[k, 0])
+        wait()
 
     lax.fori_loop(0, n, reduce, row_of(n - 1))
-    none = jnp.where(column == length - 1, jnp.asarray(-1, x.dtype), 0)
-    x[...] = lax.fori_loop(0, n, substitute, (scaled[0], none))[1]
+    lax.fori_loop(0, n, substitute, None)
