@@ -18,7 +18,7 @@ from rich.table import Table
 from jaxsim.cli.engines import ENGINES, Engine, JaxEngine, Workload
 from jaxsim.parallel import cores
 
-__all__ = ["compare", "machine", "tables"]
+__all__ = ["compare", "machine", "tables", "workload"]
 
 _WARM_UP = 100
 """Steps before the measured ones, so that worlds differ and contacts are in play."""
@@ -68,7 +68,7 @@ def compare(
         result[name]["compile_s"] = engine.compile_seconds()
     warm = built.get("mujoco", built[engines[0]])
     say(f"{warm.name}: warming up")
-    work = _workload(path, warm, worlds, steps, seed)
+    work = workload(path, warm, worlds, steps, seed)
     for name, engine in built.items():
         say(f"{name}: compiling a rollout")
         result[name]["memory_bytes"] = engine.prepare(work, chunk)
@@ -106,7 +106,7 @@ def _build(path: Path, engines: Sequence[str]) -> tuple[dict[str, Engine], dict[
     return built, result
 
 
-def _workload(path: Path, engine: Engine, worlds: int, steps: int, seed: int) -> Workload:
+def workload(path: Path, engine: Engine, worlds: int, steps: int, seed: int) -> Workload:
     """States after `_WARM_UP` steps from the start under random controls, and the controls of the steps to come."""
     import jaxsim
     from jaxsim.structure.controls import control_range

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jaxsim
+from benchmarks import device
 from benchmarks.figure import draw
 from benchmarks.run import CASES, compare_within, locate, page
 from benchmarks.scenes import SCENES, installed
@@ -129,3 +130,35 @@ def test_nothing_is_measured_without_the_first_engine():
         compare_within(60, Path("ends.xml"), ("jaxsim",), measure=_mjx_hangs, worlds=1)
     with pytest.raises(RuntimeError, match=r"ant\.xml: mjx took over 20 s \(compiling a step\)"):
         compare_within(20, Path("ant.xml"), ("mjx",), measure=_mjx_hangs, worlds=1)
+
+
+def test_a_task_of_a_device(tmp_path):
+    """What a process of it measures, and the page; a CPU has no kernels to show."""
+    results = []
+    for engine in ("jaxsim", "mujoco"):
+        task = device.Task("cartpole", path("cartpole"), engine, 12, 5, 2, engine == "jaxsim")
+        results.append({"case": task.case, "engine": engine, "worlds": task.worlds, **device.measure(task)})
+    ours, theirs = results
+    assert len(ours["steps_per_s"]) == len(theirs["steps_per_s"]) == 2
+    assert ours["finite"]
+    assert theirs["finite"]
+    assert ours["kernels_ms"] == []
+    left_out = {"case": "cartpole", "engine": "mjx", "worlds": 12, "left_out": "no reason."}
+    kernels = ours | {"worlds": 16, "kernels_ms": [("solve_tree", 5, 0.25), ("search_line", 5, 0.125)]}
+    text = device.page([left_out, *results, kernels], "name")
+    assert text.count("| cartpole | 12 | jaxsim |") == 1
+    assert "cartpole, mjx, 12 worlds: left out, no reason.\n" in text
+    assert "16 worlds: 0.375 ms of kernels a step" in text
+    assert "| solve_tree | 5 | 0.2500 |" in text
+
+
+@pytest.mark.slow
+def test_a_device_measures_all_that_it_can(tmp_path):
+    device.main(
+        cases=("fish",), worlds=(8,), steps=5, repeats=1, limit=300.0, out=tmp_path / "new", name="small"
+    )
+    results = {r["engine"]: r for r in json.loads((tmp_path / "new" / "small.json").read_text())}
+    assert "not implemented" in results["mjx"]["left_out"]
+    assert results["jaxsim"]["finite"]
+    assert results["mujoco"]["steps_per_s"][0] > 0
+    assert (tmp_path / "new" / "small.md").read_text().count("| fish | 8 |") == 2

@@ -1,0 +1,258 @@
+"""Programs that are compiled all at once, and then measured one after the other: for a GPU that is lent for minutes.
+
+    python -m benchmarks.device --limit 300                                # all cases and engines
+    python -m benchmarks.device --cases humanoid G1 --engines jaxsim --kernels
+
+`benchmarks.run` compares more closely, and compiles one program after the other. Here each engine of a case is a
+process that compiles, says so and waits for its turn; what is not ready in time is measured as it becomes ready, and
+left out in the end. Worlds start from 1,024 states of the C engine, repeated.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import os
+import tempfile
+import time
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import tyro
+from rich.console import Console
+
+from benchmarks.run import CASES, locate
+from benchmarks.scenes import SCENES
+from jaxsim.cli.compare import machine, workload
+from jaxsim.cli.engines import ENGINES, JaxEngine, Workload
+
+__all__ = ["Task", "main", "measure", "page"]
+
+_STATES = 1024
+"""States that worlds start from."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """What a process measures.
+
+    Attributes:
+        case: Name of the case.
+        path: Its MJCF file.
+        engine: Name of the engine.
+        worlds: Number of worlds.
+        steps: Steps of a rollout, which is one call.
+        repeats: Rollouts that are measured.
+        kernels: Whether to add the time of each kernel of a GPU.
+    """
+
+    case: str
+    path: Path
+    engine: str
+    worlds: int
+    steps: int
+    repeats: int
+    kernels: bool
+
+
+def main(
+    cases: tuple[str, ...] = (*CASES, *SCENES),
+    engines: tuple[str, ...] = ("jaxsim", "mjx", "mujoco"),
+    worlds: tuple[int, ...] = (4096,),
+    steps: int = 50,
+    repeats: int = 3,
+    kernels: bool = False,
+    limit: float = 600.0,
+    out: Path = Path(__file__).parent / "results",
+    name: str = "device",
+) -> None:
+    """Measures every case with every engine and number of worlds.
+
+    Args:
+        cases: Names of models or scenes.
+        engines: Names of engines.
+        worlds: Numbers of worlds.
+        steps: Steps of a rollout.
+        repeats: Rollouts that are measured.
+        kernels: Whether to add the time of each kernel of a GPU, for jaxsim.
+        limit: Seconds after which what is not measured is left out; after half of them measuring begins.
+        out: Folder for the results.
+        name: Name of the results' files.
+    """
+    console, begin = Console(), time.monotonic()
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # processes share the device's memory
+    with tempfile.TemporaryDirectory() as folder:
+        tasks = [
+            Task(
+                case,
+                locate(case, Path(folder)),
+                engine,
+                count,
+                steps,
+                repeats,
+                kernels and engine == "jaxsim",
+            )
+            for case in cases
+            for engine in engines
+            for count in worlds
+        ]
+        results = []
+        for task, found in _measured(tasks, begin, limit):
+            results.append({"case": task.case, "engine": task.engine, "worlds": task.worlds, **found})
+            console.print(_line(results[-1]), highlight=False)
+            out.mkdir(parents=True, exist_ok=True)
+            (out / f"{name}.json").write_text(json.dumps(results, indent=1) + "\n")
+            (out / f"{name}.md").write_text(page(results, name))
+
+
+def _measured(tasks: list[Task], begin: float, limit: float) -> Any:
+    """Pairs of a task and what was found, or why nothing was, in the order in which they are measured."""
+    context = multiprocessing.get_context("spawn")
+    waiting: dict[Connection, Task] = {}
+    processes = []
+    for task in tasks:
+        ours, theirs = context.Pipe()
+        processes.append(context.Process(target=_work, args=(theirs, task), daemon=True))
+        processes[-1].start()
+        theirs.close()
+        waiting[ours] = task
+    ready: list[Connection] = []
+    try:
+        while waiting and time.monotonic() - begin < limit:
+            compiling = len(ready) < len(waiting) and time.monotonic() - begin < limit / 2
+            quiet = [p for p in waiting if p not in ready]
+            ready += [p for p in quiet if p in wait(quiet, timeout=0.2)]
+            if compiling or not ready:
+                continue
+            pipe = ready.pop(0)
+            task = waiting.pop(pipe)
+            try:
+                found = pipe.recv()
+                if not found:
+                    pipe.send(None)
+                    found = pipe.recv()
+            except EOFError:
+                found = {"left_out": "its process ended"}
+            yield task, found
+        for task in waiting.values():
+            yield task, {"left_out": f"not compiled in {limit:.0f} s"}
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+
+
+def _work(pipe: Connection, task: Task) -> None:
+    """What a process does: compiles, says so by an empty dictionary, measures when it is told to."""
+
+    def ready() -> None:
+        pipe.send({})
+        pipe.recv()
+
+    jax.config.update("jax_enable_x64", False)
+    try:
+        pipe.send(measure(task, ready))
+    except (NotImplementedError, ValueError) as error:
+        pipe.send({"left_out": str(error)})
+
+
+def measure(task: Task, ready: Any = lambda: None) -> dict[str, Any]:
+    """Compiles a task's rollout and measures it.
+
+    Args:
+        task: What to measure.
+        ready: Called between the two.
+
+    Returns:
+        Machine, seconds to lower and compile, bytes of a call, steps a second of each rollout, and with `kernels` the
+        time of the device and of each kernel, ms a step.
+    """
+    engine = ENGINES[task.engine](task.path)
+    few = workload(task.path, ENGINES["mujoco"](task.path), min(_STATES, task.worlds), task.steps, 0)
+    times = -(-task.worlds // few.worlds)
+    state = (np.concatenate([x] * times) for x in (few.qpos, few.qvel, few.act))
+    work = Workload(task.path, *state, np.concatenate([few.ctrl] * times, 1)).head(task.worlds)
+    start = time.perf_counter()
+    found: dict[str, Any] = {"memory_bytes": engine.prepare(work, task.steps)}
+    found |= {"compile_s": time.perf_counter() - start, "machine": machine()}
+    ready()
+    engine.run(0.0)
+    rates = [engine.run(float("inf")) for _ in range(task.repeats)]
+    found["steps_per_s"] = [count / seconds for count, seconds in rates]
+    found["finite"] = bool(np.isfinite(engine.final_state()[0]).all())
+    if task.kernels and isinstance(engine, JaxEngine):
+        found["kernels_ms"] = _kernels(engine, task.steps)
+    return found
+
+
+def _kernels(engine: JaxEngine, steps: int) -> list[tuple[str, int, float]]:
+    """Name, number of runs and ms a step of each kernel of a rollout, the longest first; none of a CPU's."""
+    total: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder):
+            engine.run(0.0)
+        for file in Path(folder).rglob("*.xplane.pb"):
+            planes: Any = jax.profiler.ProfileData.from_file(str(file)).planes
+            streams = [line for p in planes if "GPU" in p.name for line in p.lines if "Stream" in line.name]
+            for event in (event for stream in streams for event in stream.events):
+                entry = total.setdefault(event.name, [0, 0.0])
+                entry[0] += 1
+                entry[1] += event.duration_ns / 1e6 / steps
+    return sorted(((name, int(n), ms) for name, (n, ms) in total.items()), key=lambda x: -x[2])
+
+
+def _line(result: dict[str, Any]) -> str:
+    at = f"{result['case']}, {result['engine']}, {result['worlds']:,} worlds: "
+    if "left_out" in result:
+        return at + f"left out, {result['left_out'].rstrip('.')}"
+    return at + f"{max(result['steps_per_s']):,.0f} steps/s"
+
+
+def page(results: list[dict[str, Any]], name: str) -> str:
+    """The results as Markdown: the best of each task's rollouts."""
+    first = list(dict.fromkeys(r["case"] for r in results))
+    results = sorted(
+        results, key=lambda r: (first.index(r["case"]), r["worlds"], list(ENGINES).index(r["engine"]))
+    )
+    measured = [r for r in results if "left_out" not in r]
+    lines = [f"# Engines on a device ({name})", ""]
+    if measured:
+        on = next((r["machine"] for r in measured if r["engine"] != "mujoco"), measured[0]["machine"])
+        versions = ", ".join(f"{package} {v}" for package, v in on["versions"].items() if v)
+        lines += [
+            f"{on['device']}, {on['cores']} cores for the C engine, {on['dtype']}; {versions}; {on['date']}. "
+            "Written by `python -m benchmarks.device`.",
+            "",
+        ]
+    lines += [
+        "| case | worlds | engine | steps/s | jaxsim is | memory |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    ours = {(r["case"], r["worlds"]): max(r["steps_per_s"]) for r in measured if r["engine"] == "jaxsim"}
+    for r in measured:
+        rate, own = max(r["steps_per_s"]), ours.get((r["case"], r["worlds"]))
+        cells = [
+            r["case"],
+            f"{r['worlds']:,}",
+            r["engine"],
+            f"{rate:,.0f}",
+            f"{own / rate:.2f} x" if own else "",
+        ]
+        memory = f"{r['memory_bytes'] / 1e6:,.1f} MB" if r["memory_bytes"] else "-"
+        lines.append(f"| {' | '.join(cells)} | {memory} |")
+    lines += [f"\n{_line(r)}." for r in results if "left_out" in r]
+    for r in measured:
+        if r.get("kernels_ms"):
+            whole = sum(ms for _, _, ms in r["kernels_ms"])
+            lines += ["", f"**{r['case']}, {r['worlds']:,} worlds: {whole:.3f} ms of kernels a step**", ""]
+            lines += ["| kernel | runs | ms a step |", "| --- | --- | --- |"]
+            lines += [f"| {kernel} | {runs} | {ms:.4f} |" for kernel, runs, ms in r["kernels_ms"][:15]]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
