@@ -11,6 +11,7 @@ import jaxsim
 from jaxsim.math.stage import lowering_for
 from jaxsim.pipeline import kinematics
 from jaxsim.pipeline.frames_kernel import compose_in_kernel
+from tests.elsewhere import program_for
 from tests.pipeline import scenes
 from tests.pipeline.oracle import load
 
@@ -54,11 +55,10 @@ def test_programs_for_accelerators_compose_in_one_kernel(platform):
             lambda x: x.astype(jnp.float32) if x.dtype == jnp.float64 else x, (model, many)
         )
     step = jax.jit(jax.vmap(jaxsim.kinematics, in_axes=(None, 0)))
-    traced = step.trace(model, many)
-    assert "world_frames" in traced.lower(lowering_platforms=(platform,)).as_text()
-    assert "world_frames" not in traced.lower(lowering_platforms=("cpu",)).as_text()
-    one = jax.jit(jaxsim.kinematics).trace(model, jax.tree.map(lambda x: x[0], many))
-    assert "world_frames" not in one.lower(lowering_platforms=(platform,)).as_text()
+    assert "world_frames" in program_for(platform, step, model, many)
+    assert "world_frames" not in program_for("cpu", step, model, many)
+    one = jax.tree.map(lambda x: x[0], many)
+    assert "world_frames" not in program_for(platform, jax.jit(jaxsim.kinematics), model, one)
 
 
 def test_derivatives_are_those_of_pointer_jumping():
@@ -69,8 +69,7 @@ def test_derivatives_are_those_of_pointer_jumping():
     def height(q):
         return jaxsim.kinematics(model, data.replace(qpos=q)).xpos[:, 2].sum()
 
-    gradient = jax.jit(jax.vmap(jax.grad(height))).trace(jnp.zeros((64, model.nq)))
-    text = gradient.lower(lowering_platforms=("cuda",)).as_text()
+    text = program_for("cuda", jax.jit(jax.vmap(jax.grad(height))), jnp.zeros((64, model.nq)))
     assert "world_frames" not in text
     with lowering_for("cuda"):
         static = model.static

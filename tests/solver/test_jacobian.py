@@ -1,14 +1,24 @@
 """Constraint Jacobians: what they add to the Hessian, for every platform's program."""
 
+import functools
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxsim.math.stage import lowering_for
-from jaxsim.solver.jacobian import ContactJacobian, DenseJacobian
+from jaxsim.solver import jacobian
+from jaxsim.solver.gram_kernel import gram_in_kernel
+from jaxsim.solver.jacobian import ContactJacobian, DenseJacobian, gram_of
 from jaxsim.structure.sparsity import tree_structure
 
 BRANCHES = tree_structure([-1, 0, 1, 0, 3])
+
+
+@pytest.fixture(autouse=True)
+def _interpreted(monkeypatch):
+    """The kernel of GPUs runs on the machine that tests."""
+    monkeypatch.setattr(jacobian, "gram_in_kernel", functools.partial(gram_in_kernel, interpret=True))
 
 
 def of_branches(rng, rows, width):
@@ -42,3 +52,22 @@ def test_gram_of_contacts(platform, contacts):
         entries = ContactJacobian(J=jnp.asarray(J)).gram(BRANCHES, curvature)
     expected = np.einsum("ndiw,dnw,ndjw->ijw", J, c, J)[BRANCHES.rows, BRANCHES.cols]
     np.testing.assert_allclose(entries, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("width", [5, 32, 40])
+def test_many_rows_of_all_kinds_are_one_kernel_of_a_gpu(width, monkeypatch):
+    """Of J that worlds share or not, and of a number of dofs that squares do not divide; widths are whole programs, and
+    are not."""
+    calls = []
+    kernel = jacobian.gram_in_kernel
+    monkeypatch.setattr(jacobian, "gram_in_kernel", lambda pairs: calls.append(pairs) or kernel(pairs))
+    rng = np.random.default_rng(width)
+    pairs = [
+        [rng.standard_normal((rows, BRANCHES.n, of)) for of in (own, width)]
+        for rows, own in ((40, width), (3, 1), (1, width))
+    ]
+    with lowering_for("cuda"):
+        entries = gram_of([(jnp.asarray(J), jnp.asarray(CJ)) for J, CJ in pairs], BRANCHES)
+    assert len(calls) == 1
+    expected = sum(np.einsum("kiw,kjw->ijw", CJ, np.broadcast_to(J, CJ.shape)) for J, CJ in pairs)
+    np.testing.assert_allclose(entries, expected[BRANCHES.rows, BRANCHES.cols], rtol=0, atol=1e-12)

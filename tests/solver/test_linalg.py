@@ -14,6 +14,7 @@ from jaxsim.math.stage import lowering_for
 from jaxsim.solver import linalg
 from jaxsim.solver.tree_kernel import solve_in_kernel
 from jaxsim.structure.sparsity import TreeStructure, tree_structure
+from tests.elsewhere import program_for
 
 solve = jax.jit(linalg.solve_tree, static_argnums=0)
 multiply = jax.jit(linalg.mul_tree, static_argnums=0)
@@ -227,7 +228,7 @@ def _lowered_solution(platform, dtype=jnp.float32):
     structure = tree_structure([-1, 0, 1])
     solve = worlds.lift(lambda A, b: linalg.solve_tree(structure, A, b))
     A, b = jnp.ones((32, structure.size), dtype), jnp.ones((32, 3), dtype)
-    return jax.jit(jax.vmap(solve)).trace(A, b).lower(lowering_platforms=(platform,)).as_text()
+    return program_for(platform, jax.jit(jax.vmap(solve)), A, b)
 
 
 @pytest.mark.parametrize(("platform", "call"), [("cuda", "__gpu$xla.gpu.triton"), ("tpu", "tpu_custom_call")])
