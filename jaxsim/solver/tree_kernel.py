@@ -116,6 +116,7 @@ def _kernel(wait: Callable[[], None], offset: Any, cols: Any, first: Any, below:
         return following
 
     def substitute(k: Array, none: None) -> None:
+        """Finds a row's unknown from those of its ancestors, from the first row to the last."""
         entries = offset[k]
         last = offset[k + 1] - entries - 1
 
