@@ -53,9 +53,8 @@ def pairs_in_reach(model: Model, data: Data, kind: Kind, bounds: Array) -> tuple
     if not tables:
         return pick_least(_beyond(model, data, kind, bounds), slots=budget)
     marks = [_flat(_near(*table.sides(bounds), table.held)) for table in tables]
-    if (
-        platform() == "cuda"
-    ):  # fused with the words that they are packed into, one thread would compute 32 of them
+    if platform() == "cuda":
+        # fused with the words that they are packed into, one thread would compute 32 of them
         marks = lax.optimization_barrier(marks)
 
     def keys(bounds: Array) -> list[Array]:

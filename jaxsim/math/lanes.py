@@ -1,4 +1,4 @@
-"""Pallas kernels whose lanes are worlds, for GPUs and TPUs.
+"""Pallas kernels whose lanes are worlds, or pairs of geoms in worlds, for GPUs and TPUs.
 
 A program of a GPU is 32 worlds, so that 4,096 keep all multiprocessors busy. One of a TPU is 1,024 worlds: a number of
 theirs fills a vector register, 8 by 128.
@@ -56,7 +56,7 @@ def in_lanes(
       name: of the kernel in the program.
       given: arrays (..., W); those of one world are shared by all.
       results: shapes of what the kernel writes, (..., W).
-      tables: arrays of integers without worlds, (n,).
+      tables: arrays without worlds, (n,); of integers on a TPU.
       warps: of a GPU that share the work of 32 worlds; more than one must wait for each other, `wait_for_lanes`.
       parts: programs for the same worlds, each of which writes a part of the results, `pl.program_id(1)`.
       interpret: whether to run the kernel without compiling it, for tests.
