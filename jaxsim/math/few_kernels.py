@@ -69,23 +69,46 @@ def call_in_few_kernels(function: Callable[..., Any], *args: Any) -> Any:
     return jax.tree.unflatten(jax.tree.structure(result), jax.jit(run)(*leaves))
 
 
-def _called(name: str, function: Callable[..., list[Any]], args: Sequence[Any], **marks: str) -> list[Any]:
-    """Calls a function of arrays that stays a call in the program, under a name."""
-    args = [jnp.asarray(x) for x in args]
+def _called(call: Callable[..., Any], args: Sequence[Array], **marks: str) -> list[Any]:
+    """Results of what `_call` makes, as a call that stays in the program."""
+    own = lax.optimization_barrier([x for x in args if x.size])
+    with set_xla_metadata(inlineable="false", **marks):
+        called = call(own)
+    return lax.optimization_barrier(called)[0]
+
+
+def _call(name: str, function: Callable[..., list[Any]], types: Sequence[Any]) -> Callable[..., Any]:
+    """A function of arrays as one of those that are not empty, with a number of each beside its results.
+
+    Args:
+      name: of what it calls in the program.
+      function: the function.
+      types: shapes and types of its arguments.
+    """
 
     def body(own: list[Array]) -> tuple[list[Any], Array]:
         with set_xla_metadata(**_INSIDE):
             left = iter(own)
-            found = function(*(next(left) if x.size else jnp.zeros(x.shape, x.dtype) for x in args))
+            found = function(
+                *(next(left) if np.prod(shape) else jnp.zeros(shape, dtype) for shape, dtype in types)
+            )
             return found, jnp.concatenate(
                 [lax.index_in_dim(x.reshape(-1), 0).astype(np.float32) for x in own] or [jnp.zeros(1)]
             )
 
     body.__name__ = name
-    own = lax.optimization_barrier([x for x in args if x.size])
-    with set_xla_metadata(inlineable="false", **marks):
-        called = jax.jit(body)(own)
-    return lax.optimization_barrier(called)[0]
+    return jax.jit(body)
+
+
+def _types(args: Sequence[Array]) -> tuple[Any, ...]:
+    return tuple((x.shape, x.dtype) for x in args)
+
+
+@functools.lru_cache(maxsize=1024)
+def _stage_of(name: str, program: ClosedJaxpr, types: tuple[Any, ...], wide: bool) -> Callable[..., Any]:
+    """`_call` of a stage's program: one that is called again is not traced again."""
+    del wide
+    return _call(name, functools.partial(_evaluated, program), types)
 
 
 # --- evaluation, equation by equation
@@ -200,7 +223,8 @@ def _extend_in_call(values: _Values, eqns: Sequence[Any], asked: set[Any]) -> No
         _extend(inside, eqns, _evaluated)
         return _values_of(results, inside)
 
-    found = _called("kernel", run, _values_of(given, values), xla_cpu_small_call="true")
+    args = [jnp.asarray(x) for x in _values_of(given, values)]
+    found = _called(_call("kernel", run, _types(args)), args, xla_cpu_small_call="true")
     values.update(zip(results, found, strict=True))
 
 
@@ -214,13 +238,11 @@ def _program_of(compute: Callable[..., Any], params: Any, types: tuple[Any, ...]
 
 def _jit(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
     (program,) = _inner(eqn)
-    function = functools.partial(evaluate, program)
     is_stage = (eqn.ctx.xla_metadata or {}).get("inlineable") == "false"
-    return (
-        _called(eqn.params["name"], function, args)
-        if is_stage and evaluate is _evaluated
-        else function(*args)
-    )
+    if not is_stage or evaluate is not _evaluated:
+        return evaluate(program, *args)
+    args = [jnp.asarray(x) for x in args]
+    return _called(_stage_of(eqn.params["name"], program, _types(args), x64()), args)
 
 
 def _inlined(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
