@@ -1,7 +1,7 @@
 """Programs that are compiled all at once, and then measured one after the other: for a GPU that is lent for minutes.
 
     python -m benchmarks.device --limit 300                                # all cases and engines
-    python -m benchmarks.device --cases humanoid G1 --engines jaxsim --kernels
+    python -m benchmarks.device --cases humanoid G1 robot.xml --engines jaxsim --kernels
 
 `benchmarks.run` compares more closely, and compiles one program after the other. Here each engine of a case is a
 process that compiles, says so and waits for its turn; what is not ready in time is measured as it becomes ready, and
@@ -11,6 +11,7 @@ left out in the end. Worlds start from 1,024 states of the C engine, repeated.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import multiprocessing
 import os
@@ -73,7 +74,7 @@ def main(
     """Measures every case with every engine and number of worlds.
 
     Args:
-        cases: Names of models or scenes.
+        cases: Names of models or scenes, or MJCF files.
         engines: Names of engines.
         worlds: Numbers of worlds.
         steps: Steps of a rollout.
@@ -85,28 +86,32 @@ def main(
     """
     console, begin = Console(), time.monotonic()
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # processes share the device's memory
+    results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
-        tasks = [
-            Task(
-                case,
-                locate(case, Path(folder)),
-                engine,
-                count,
-                steps,
-                repeats,
-                kernels and engine == "jaxsim",
-            )
-            for case in cases
-            for engine in engines
-            for count in worlds
-        ]
-        results = []
+        tasks = []
+        for case, engine, count in itertools.product(cases, engines, worlds):
+            try:
+                file = _file(case, Path(folder))
+            except FileNotFoundError as error:
+                results.append({"case": case, "engine": engine, "worlds": count, "left_out": str(error)})
+                continue
+            with_kernels = kernels and engine == "jaxsim"
+            tasks.append(Task(case, file, engine, count, steps, repeats, with_kernels))
         for task, found in _measured(tasks, begin, limit):
             results.append({"case": task.case, "engine": task.engine, "worlds": task.worlds, **found})
             console.print(_line(results[-1]), highlight=False)
             out.mkdir(parents=True, exist_ok=True)
             (out / f"{name}.json").write_text(json.dumps(results, indent=1) + "\n")
             (out / f"{name}.md").write_text(page(results, name))
+
+
+def _file(case: str, folder: Path) -> Path:
+    """The MJCF file of a case; scenes are written to a folder."""
+    if case in CASES or case in SCENES:
+        return locate(case, folder)
+    if not Path(case).is_file():
+        raise FileNotFoundError(f"{case} is neither a case of the benchmarks nor a file")
+    return Path(case)
 
 
 def _measured(tasks: list[Task], begin: float, limit: float) -> Any:
@@ -174,8 +179,8 @@ def measure(task: Task, ready: Any = lambda: None) -> dict[str, Any]:
     engine = ENGINES[task.engine](task.path)
     few = workload(task.path, ENGINES["mujoco"](task.path), min(_STATES, task.worlds), task.steps, 0)
     times = -(-task.worlds // few.worlds)
-    state = (np.concatenate([x] * times) for x in (few.qpos, few.qvel, few.act))
-    work = Workload(task.path, *state, np.concatenate([few.ctrl] * times, 1)).head(task.worlds)
+    qpos, qvel, act = (np.concatenate([x] * times) for x in (few.qpos, few.qvel, few.act))
+    work = Workload(task.path, qpos, qvel, act, np.concatenate([few.ctrl] * times, 1)).head(task.worlds)
     start = time.perf_counter()
     found: dict[str, Any] = {"memory_bytes": engine.prepare(work, task.steps)}
     found |= {"compile_s": time.perf_counter() - start, "machine": machine()}

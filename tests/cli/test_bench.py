@@ -155,9 +155,19 @@ def test_a_task_of_a_device(tmp_path):
 @pytest.mark.slow
 def test_a_device_measures_all_that_it_can(tmp_path):
     device.main(
-        cases=("fish",), worlds=(8,), steps=5, repeats=1, limit=300.0, out=tmp_path / "new", name="small"
+        cases=("none.xml", "fish", str(path("cartpole"))),
+        engines=("jaxsim", "mjx", "mujoco"),
+        worlds=(8,),
+        steps=5,
+        repeats=1,
+        limit=300.0,
+        out=tmp_path / "new",
+        name="small",
     )
-    results = {r["engine"]: r for r in json.loads((tmp_path / "new" / "small.json").read_text())}
+    found = json.loads((tmp_path / "new" / "small.json").read_text())
+    assert "neither a case" in found[0]["left_out"]
+    assert sum("left_out" in r for r in found if r["case"] == str(path("cartpole"))) == 0
+    results = {r["engine"]: r for r in found if r["case"] == "fish"}
     assert "not implemented" in results["mjx"]["left_out"]
     assert results["jaxsim"]["finite"]
     assert results["mujoco"]["steps_per_s"][0] > 0
