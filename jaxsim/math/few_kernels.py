@@ -241,8 +241,8 @@ def _jit(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
     is_stage = (eqn.ctx.xla_metadata or {}).get("inlineable") == "false"
     if not is_stage or evaluate is not _evaluated:
         return evaluate(program, *args)
-    args = [jnp.asarray(x) for x in args]
-    return _called(_stage_of(eqn.params["name"], program, _types(args), x64()), args)
+    given = [jnp.asarray(x) for x in args]
+    return _called(_stage_of(eqn.params["name"], program, _types(given), x64()), given)
 
 
 def _inlined(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
