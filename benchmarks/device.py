@@ -88,15 +88,15 @@ def main(
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # processes share the device's memory
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
-        tasks = []
-        for case, engine, count in itertools.product(cases, engines, worlds):
+        tasks: list[Task] = []
+        for case in cases:
+            runs = list(itertools.product(engines, worlds))
             try:
                 file = _file(case, Path(folder))
             except FileNotFoundError as error:
-                results.append({"case": case, "engine": engine, "worlds": count, "left_out": str(error)})
+                results += [{"case": case, "engine": e, "worlds": n, "left_out": str(error)} for e, n in runs]
                 continue
-            with_kernels = kernels and engine == "jaxsim"
-            tasks.append(Task(case, file, engine, count, steps, repeats, with_kernels))
+            tasks += [Task(case, file, e, n, steps, repeats, kernels and e == "jaxsim") for e, n in runs]
         for task, found in _measured(tasks, begin, limit):
             results.append({"case": task.case, "engine": task.engine, "worlds": task.worlds, **found})
             console.print(_line(results[-1]), highlight=False)

@@ -17,10 +17,13 @@ from jax import Array
 
 from jaxsim.math.stage import platform
 
-__all__ = ["has_kernels", "in_lanes", "wait_for_lanes"]
+__all__ = ["has_kernels", "in_lanes", "wait_for_lanes", "warps_for"]
 
 _LANES = {"cuda": (32,), "tpu": (8, 128)}
 """Worlds of one program, by platform."""
+
+_ROWS = 8
+"""Numbers of a vector of rows in each lane of a warp of a GPU."""
 
 _SCRATCH = 16 << 20
 """Bytes of fast memory that a kernel of a TPU may have without asking for more."""
@@ -29,6 +32,11 @@ _SCRATCH = 16 << 20
 def has_kernels(dtype: Any) -> bool:
     """Whether the platform that is lowered for runs such kernels on numbers of a type; TPUs know no float64."""
     return platform() == "cuda" or (platform() == "tpu" and np.dtype(dtype) != np.float64)
+
+
+def warps_for(rows: int) -> int:
+    """How many warps of a GPU share the work on vectors of so many rows, both powers of two."""
+    return max(1, rows // _ROWS)
 
 
 def wait_for_lanes() -> None:

@@ -14,13 +14,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.math.lanes import in_lanes
+from jaxsim.math.lanes import in_lanes, warps_for
 
 __all__ = ["Part", "search_in_kernel"]
 
 
-_MOST, _WARP = 32, 8
-"""Most rows that are looked at together, and those of them in each lane of a warp."""
+_MOST = 32
+"""Most rows that are looked at together."""
 
 
 class Part(NamedTuple):
@@ -62,7 +62,7 @@ def search_in_kernel(
     numbers = [x for part in parts for x in part.numbers.values()]
     kernel = functools.partial(_kernel, find, [(part.slope, tuple(part.numbers)) for part in parts])
     step = jax.ShapeDtypeStruct((width,), dtype)
-    warps = max([1, *(_rows_together(len(part.numbers["D"])) // _WARP for part in parts)])
+    warps = max((warps_for(_rows_together(len(part.numbers["D"]))) for part in parts), default=1)
     return in_lanes(kernel, "search_line", [*given, *numbers], [step], (), warps, interpret=interpret)[0]
 
 

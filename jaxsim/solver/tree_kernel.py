@@ -22,7 +22,7 @@ from jax import Array, lax
 from jaxsim.math.axis import take
 from jaxsim.math.constants import LEAST_PIVOT
 from jaxsim.math.gather import widen
-from jaxsim.math.lanes import in_lanes, wait_for_lanes
+from jaxsim.math.lanes import in_lanes, wait_for_lanes, warps_for
 from jaxsim.math.stage import platform
 from jaxsim.structure.sparsity import TreeStructure
 
@@ -30,9 +30,6 @@ __all__ = ["solve_in_kernel"]
 
 _DESCENDANTS, _ANCESTORS = 4, 8
 """How many of them are looked at together."""
-
-_WARP = 8
-"""Numbers of a row in each lane of a warp."""
 
 
 def solve_in_kernel(structure: TreeStructure, A: Array, b: Array, interpret: bool = False) -> Array:
@@ -44,7 +41,7 @@ def solve_in_kernel(structure: TreeStructure, A: Array, b: Array, interpret: boo
         given = [take(entries, places.reshape(-1)).reshape(shape)]
     results = [jax.ShapeDtypeStruct(x, b.dtype) for x in (b.shape, shape, b.shape)]
     kernel = functools.partial(_kernel, (lambda: None) if interpret else wait_for_lanes)
-    warps, tables = max(1, places.shape[1] // _WARP), list(map(jnp.asarray, tables))
+    warps, tables = warps_for(places.shape[1]), list(map(jnp.asarray, tables))
     return in_lanes(kernel, "solve_tree", given, results, tables, warps, interpret=interpret)[0]
 
 

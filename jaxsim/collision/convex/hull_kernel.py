@@ -6,6 +6,7 @@ on. Here lanes wait for those of their warp alone. `hull` has the same in XLA's 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -39,10 +40,7 @@ def look_up_in_kernel(
     given = [x.reshape(-1) for x in per_lane]
     shared = [x.reshape(-1) for x in (tables.row, tables.near, vert)]
     result = jax.ShapeDtypeStruct(given[-1].shape, jnp.int32)
-
-    def kernel(*refs: Any) -> None:
-        _kernel(worlds, *refs)
-
+    kernel = functools.partial(_kernel, worlds)
     return in_lanes(kernel, "farthest_corner", given, [result], shared, interpret=interpret)[0].reshape(shape)
 
 
