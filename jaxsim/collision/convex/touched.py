@@ -27,26 +27,25 @@ __all__ = ["gathers", "of_geoms", "where_asked", "with_derivatives"]
 
 _LANES = 32
 """How many are computed at a time on a CPU: the least of which LLVM makes vectors; loops of 16 it unrolls."""
-_RARE = 8
+_RARE = 32
 """The same of what is rare."""
 _FILL = 16384
 """The same on a GPU: of fewer its kernels take hardly less time."""
 _SHARE = 16
 """On other accelerators, and of what is rare, how many times fewer are computed at a time than there are."""
-_LEAST = 8
-"""How many times as many they are there, at least, as on a CPU."""
+_LEAST = 256
+"""How many they are there at least."""
 
 _T = TypeVar("_T")
 
 
 def _lanes(asked: Array, rare: bool) -> int:
-    lanes = _RARE if rare else _LANES
-    if platform() != "cpu":
-        share = _FILL if platform() == "cuda" and not rare else asked.size // _SHARE
-        # of those that were gathered no fewer are gathered again, but of what is rare
-        return asked.size if len(asked) == 1 and not rare else max(_LEAST * lanes, share)
-    # in one world nothing is gained by vectors: each pair ends by itself
-    return 1 if asked.shape[-1] == 1 else lanes
+    if platform() == "cpu":
+        # in one world nothing is gained by vectors: each pair ends by itself
+        return 1 if asked.shape[-1] == 1 else _LANES
+    share = _FILL if platform() == "cuda" and not rare else asked.size // _SHARE
+    # of those that were gathered no fewer are gathered again, but of what is rare
+    return asked.size if len(asked) == 1 and not rare else max(_LEAST, share)
 
 
 def gathers(asked: Array, shapes: tuple[Shape, Shape], rare: bool = False) -> bool:
@@ -73,7 +72,7 @@ def of_geoms(
       asked: of which pairs and worlds, (npair, W).
       shapes: geoms 1 and geoms 2.
       others: a tree of arrays (..., 1 or npair, 1 or W).
-      rare: whether hardly any are asked.
+      rare: whether hardly any are asked; on a CPU those are computed with the others.
 
     Returns:
       the function's result, a tree of arrays (..., npair, W); 0 where nothing is asked.
@@ -137,8 +136,7 @@ def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: b
     lanes = _lanes(asked, rare)
     if asked.size <= lanes:
         return function(asked, *tables)
-    # what is rare is asked by a function that is in such a loop itself
-    if platform() == "cpu" and asked.shape[-1] > 1 and not rare:
+    if platform() == "cpu" and asked.shape[-1] > 1:
         return call_in_few_kernels(functools.partial(_by_lanes, function, lanes), asked, *tables)
     return _by_lanes(function, lanes, asked, *tables)
 
