@@ -108,7 +108,10 @@ def _kept(
     asked: Array,
     points: int,
 ) -> _Corners:
-    """What lies on each other, and which of its corners stay. Large faces, which few pairs have, are cut apart on accelerators."""
+    """What lies on each other, and which of its corners stay.
+
+    Large faces, which few pairs have, are cut apart on accelerators.
+    """
     met = meeting(types, shapes, direction, codes)
     asked = asked & (met.flat1 | met.flat2)
 
