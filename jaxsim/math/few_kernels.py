@@ -155,7 +155,7 @@ def _weight(eqn: Any) -> int:
 
 def _in_kernels(program: ClosedJaxpr, *args: Any) -> list[Any]:
     """Evaluates a program in kernels of consecutive equations; one that is too large is itself so evaluated."""
-    program, args = _needed(program, args)
+    program, needed = _needed(program, args)
     jaxpr = program.jaxpr
     parts: list[list[Any]] = []
     room = 0
@@ -169,7 +169,7 @@ def _in_kernels(program: ClosedJaxpr, *args: Any) -> list[Any]:
     later = [set(_variables(jaxpr.outvars))]
     for part in reversed(parts):
         later.append(later[-1].union(*(_variables(eqn.invars) for eqn in part)))
-    values = _given(program, args)
+    values = _given(program, needed)
     for part, asked in zip(parts, later[-2::-1], strict=True):
         if _weight(part[0]) > _MOST:
             _extend(values, part, _in_kernels)
@@ -180,8 +180,8 @@ def _in_kernels(program: ClosedJaxpr, *args: Any) -> list[Any]:
 
 def _evaluated(program: ClosedJaxpr, *args: Any) -> list[Any]:
     """Evaluates a program inside of a kernel."""
-    program, args = _needed(program, args)
-    values = _given(program, args)
+    program, needed = _needed(program, args)
+    values = _given(program, needed)
     _extend(values, program.jaxpr.eqns, _evaluated)
     return _values_of(program.jaxpr.outvars, values)
 
@@ -256,8 +256,8 @@ def _jit(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
     is_stage = (eqn.ctx.xla_metadata or {}).get("inlineable") == "false"
     if not is_stage or evaluate is not _evaluated:
         return evaluate(program, *args)
-    program, args = _needed(program, args)
-    given = [jnp.asarray(x) for x in args]
+    program, needed = _needed(program, args)
+    given = [jnp.asarray(x) for x in needed]
     return _called(_stage_of(eqn.params["name"], program, _types(given), x64()), given)
 
 
