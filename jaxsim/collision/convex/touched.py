@@ -27,8 +27,6 @@ __all__ = ["gathers", "of_geoms", "where_asked", "with_derivatives"]
 
 _LANES = 32
 """How many are computed at a time on a CPU: the least of which LLVM makes vectors; loops of 16 it unrolls."""
-_RARE = 32
-"""The same of what is rare."""
 _FILL = 16384
 """The same on a GPU: of fewer its kernels take hardly less time."""
 _SHARE = 16
