@@ -149,7 +149,8 @@ def _contacts(model: Model, d: Any, data: Any) -> np.ndarray:
         getattr(theirs, name)[...] = np.asarray(getattr(ours, name))[slots]
     theirs.frame[...] = ours.frame[slots].reshape(-1, 9)
     theirs.geom1[...], theirs.geom2[...] = ours.geom[slots].T
-    theirs.exclude[...] = ours.dist[slots] >= ours.includemargin[slots]  # in the gap: detected, no force
+    # in the gap: detected, no force but adhesion's
+    theirs.exclude[...] = (theirs.dist >= theirs.includemargin) & (theirs.adhesion == 0)
     for name in ("flex", "elem", "vert"):
         getattr(theirs, name)[...] = -1
     theirs.efc_address[...] = -1

@@ -45,7 +45,7 @@ _PLAIN = """
 _KNOWN = frozenset(_PLAIN.split())
 """Primitives that the emitter knows as they are."""
 
-_MOST = 3072
+_MOST = 1024
 """Most equations of a kernel: the time to compile one grows faster than its length."""
 
 _INSIDE = {"inlineable": "true", "xla_cpu_small_call": None}

@@ -14,6 +14,7 @@ from jaxsim.model import Model
 from jaxsim.solver import equality, friction, limits
 from jaxsim.solver.contacts import contact_rows
 from jaxsim.solver.rows import Cones, Rows, join
+from jaxsim.solver.surface import adhesive
 from jaxsim.structure.rows import row_layout
 
 __all__ = ["BUILDERS", "built_rows", "make_constraint"]
@@ -62,7 +63,10 @@ def make_constraint(model: Model, data: Data) -> Data:
     nefc = counts["ne"] + counts["nf"] + counts["nl"]
     address = [jnp.full_like(data.contact.efc_address[:0], -1)]
     for contacts, (_, active) in zip(layout.contacts, built[len(owners) :], strict=True):
-        nefc = nefc + contacts.rows * jnp.sum(active, axis=0)
+        many = contacts.rows
+        if adhesive(model):  # a tether has one
+            many = jnp.where(data.contact.dim[contacts.slots] == 1, 1, many)
+        nefc = nefc + jnp.sum(active * many, axis=0)
         first = contacts.start + contacts.rows * np.arange(contacts.count)[:, None]
         address.append(jnp.where(active, jnp.asarray(first, address[0].dtype), -1))
     return data.replace(

@@ -152,6 +152,7 @@ def class_rows(static: Static, disableflags: int) -> dict[str, ClassRows]:
     for kind in CLASSES:
         off = disableflags & (kind.flag | DisableBit.CONSTRAINT)
         ids = np.zeros(0, int) if off else np.flatnonzero(kind.owners(static))
-        found[kind.name] = ClassRows(kind, index_array(ids), start)
+        moved = [i for i in ids.tolist() if kind.couples(static, i)]  # as in C: a row of zeros is none
+        found[kind.name] = ClassRows(kind, index_array(np.array(moved, int)), start)
         start = found[kind.name].stop
     return found

@@ -19,7 +19,7 @@ SCENES = {
     "contacts, pyramids": scenes.CONTACTS.format(cone="pyramidal"),
     "contacts, cones, sparse": scenes.CONTACTS.format(cone="elliptic")
     .replace("dense", "sparse")
-    .replace('type="plane"', 'type="plane" adhesion="2"'),
+    .replace('type="plane"', 'type="plane" adhesion="2" gap=".05"'),
     "equalities": scenes.EQUALITIES,
     "sensors": pipeline_scenes.SENSORS,
     "runge-kutta": pipeline_scenes.hopper("RK4").replace('pos="0 0 .32"', 'pos="0 0 .31"'),

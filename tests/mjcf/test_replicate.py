@@ -34,7 +34,7 @@ NESTED = """<mujoco>
       <freejoint/>
       <frame pos="0 0 5" euler="0 0 1">
         <replicate count="11" offset="0 .5 1" euler="0.1 0.2 0.3" sep="-" childclass="x">
-          <replicate count="2" euler="0 0 1" offset="1 0 0"><geom name="g"/></replicate>
+          <replicate count="2" euler="0 0 1" offset="1 0 0" prefix="A"><geom name="g"/></replicate>
         </replicate>
       </frame>
     </body>

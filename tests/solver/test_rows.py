@@ -144,6 +144,25 @@ def test_disabled_classes_have_no_rows(flag, count):
     np.testing.assert_allclose(data.qacc, d.qacc, rtol=1e-6, atol=1e-6 * np.abs(d.qacc).max())
 
 
+def test_constraints_of_what_does_not_move_have_no_rows():
+    """Of two bodies of the world, or one of them and a mocap body, and of a tendon between them."""
+    m = mujoco.MjModel.from_xml_string("""<mujoco><worldbody>
+      <body name="a"><geom size=".1"/><site name="a"/></body>
+      <body name="b" pos="1 0 0"><geom size=".1"/><site name="b"/></body>
+      <body name="c" mocap="true" pos="2 0 0"><geom size=".1"/></body>
+      <body name="d" pos="3 0 0"><freejoint/><geom size=".1"/></body></worldbody>
+      <tendon><spatial range="0 .5" frictionloss="1"><site site="a"/><site site="b"/></spatial></tendon>
+      <equality><weld body1="a" body2="b"/><connect body1="a" body2="c" anchor="0 0 0"/>
+        <weld body1="c" body2="d"/><weld body1="c" body2="b"/></equality></mujoco>""")
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    model = put_model(m)
+    data = jax.jit(jaxsim.forward)(model, given(model, d))
+    for count in ("ne", "nf", "nl", "nefc"):
+        assert int(getattr(data, count)) == getattr(d, count), count
+    np.testing.assert_allclose(data.qacc, d.qacc, atol=1e-9)
+
+
 def _pile(njmax: int) -> Model:
     spheres = "".join(f"<body pos='{0.15 * i} 0 .09'><freejoint/><geom size='.1'/></body>" for i in range(4))
     return jaxsim.load_model(

@@ -54,6 +54,7 @@ def test_forces_are_the_c_engines(option: str, condim: int) -> None:
         mujoco.mj_forward(mj_model, mj_data)
         found = forward(model, data)
         assert int(found.ncon) == mj_data.ncon
+        assert int(found.nefc) == mj_data.nefc
         np.testing.assert_allclose(found.qacc, mj_data.qacc, atol=1e-5 * (1 + abs(mj_data.qacc).max()))
         np.testing.assert_allclose(found.qfrc_passive, mj_data.qfrc_passive, atol=1e-10)
         np.testing.assert_allclose(found.qfrc_adhesion, mj_data.qfrc_adhesion, atol=1e-10)

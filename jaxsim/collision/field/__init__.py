@@ -2,6 +2,15 @@
 
 from jaxsim.collision.field.baked import with_voxels, without_voxels
 from jaxsim.collision.field.contact import collide_fields, collide_vertices
-from jaxsim.collision.field.shapes import Fields, fields_of
+from jaxsim.collision.field.shapes import Field, Fields, field_of_meshes, fields_of
 
-__all__ = ["Fields", "collide_fields", "collide_vertices", "fields_of", "with_voxels", "without_voxels"]
+__all__ = [
+    "Field",
+    "Fields",
+    "collide_fields",
+    "collide_vertices",
+    "field_of_meshes",
+    "fields_of",
+    "with_voxels",
+    "without_voxels",
+]

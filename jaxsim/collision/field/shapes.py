@@ -20,7 +20,7 @@ from jaxsim.math.gather import rows_by_world
 from jaxsim.model import Model
 from jaxsim.sdf import Distance
 
-__all__ = ["Field", "Fields", "Functions", "bounds_of", "field_of", "fields_of"]
+__all__ = ["Field", "Fields", "Functions", "bounds_of", "field_of", "field_of_meshes", "fields_of"]
 
 Functions = tuple[tuple[int, Distance], ...]
 """(mesh, its distance function); mesh -1: of all geoms."""
@@ -132,13 +132,27 @@ def field_of(shape: Shape, functions: Functions) -> Field:
     if functions[0][0] < 0:
         return Field(functions, shape.pos, shape.axes, shape.size, shape.asset)
     fields: Fields = shape.assets
-    turned = Frame.split(rows_by_world(fields.mat, shape.asset))
-    shift = Vec.split(rows_by_world(fields.pos, shape.asset))
+    shift, turned = (rows_by_world(table, shape.asset) for table in (fields.pos, fields.mat))
+    own = field_of_meshes(functions, Vec.split(shift), turned, shape.size, shape.asset)
+    axes = Frame(*(shape.axes.to_world(axis) for axis in own.axes))
+    return own._replace(origin=shape.pos + shape.axes.to_world(own.origin), axes=axes)
+
+
+def field_of_meshes(functions: Functions, pos: Vec, mat: Array, size: Vec, asset: Array) -> Field:
+    """The field of geoms in their own frames.
+
+    Args:
+      functions: of meshes.
+      pos: translations that the compiler applied to the meshes, m, components (n, 1 or W).
+      mat: rotations that it applied (n, 3, 3, 1 or W).
+      size: sizes of the geoms, m.
+      asset: their meshes (n, 1 or W).
+    """
+    turned = Frame.split(mat)
     # rows of the compiler's rotation are the axes of the mesh's file, in the geom's frame
-    rows = (Vec(turned.x.x, turned.y.x, turned.z.x), Vec(turned.x.y, turned.y.y, turned.z.y))
-    rows = (*rows, Vec(turned.x.z, turned.y.z, turned.z.z))
-    axes = Frame(*(shape.axes.to_world(row) for row in rows))
-    return Field(functions, shape.pos - axes.to_world(shift), axes, shape.size, shape.asset)
+    axes = Frame(*(Vec(*rows) for rows in zip(*turned, strict=True)))
+    zero = Vec(*(jnp.zeros_like(c) for c in pos))
+    return Field(functions, zero - axes.to_world(pos), axes, size, asset)
 
 
 def bounds_of(shape: Shape, kind: GeomType) -> tuple[Vec, Vec]:

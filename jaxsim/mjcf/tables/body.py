@@ -31,7 +31,7 @@ TABLE = """
             composite* flexcomp*
   count                    int >=0 required
   offset, euler            float[3] = 0 0 0
-  sep                      text =
+  sep, prefix              text =
   childclass               ->default
 
 [attach]

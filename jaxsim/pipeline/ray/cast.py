@@ -21,6 +21,7 @@ from jaxsim.math import safe
 from jaxsim.math.axis import take
 from jaxsim.math.gather import rows_by_world, width_of
 from jaxsim.model import Model
+from jaxsim.pipeline.ray.field import has_function, meet_fields, on_surface
 from jaxsim.pipeline.ray.mesh import meet_triangles, vertices
 from jaxsim.pipeline.ray.primitives import PRIMITIVES
 from jaxsim.pipeline.ray.surface import Feature, meet_plane, meet_quadric, surface_numbers
@@ -99,8 +100,8 @@ def cast(model: Model, pos: Array, mat: Array, pnt: Array, vec: Array, seen: np.
 
 
 def unseen(model: Model, seen: np.ndarray) -> np.ndarray:
-    """Geoms that rays should see, (k, ngeom), but that are of a type against which no ray is computed."""
-    return np.flatnonzero(seen.any(axis=0) & ~np.isin(model.geom_type, (*PRIMITIVES, *_TRIANGULATED)))
+    """Geoms of type SDF that rays should see, (k, ngeom), but that have no distance function."""
+    return np.flatnonzero(seen.any(axis=0) & (model.geom_type == GeomType.SDF) & ~has_function(model))
 
 
 def _search(model: Model, pos: Array, mat: Array, pnt: Array, vec: Array, seen: np.ndarray) -> _Found:
@@ -131,6 +132,11 @@ def _triangles(model: Model, seen: np.ndarray) -> tuple[np.ndarray, Triangles] |
     return (geoms, triangles(model.static, tuple(geoms.tolist()))) if len(geoms) else None
 
 
+def _fields(model: Model, seen: np.ndarray) -> np.ndarray:
+    """Geoms of type SDF that some ray sees."""
+    return np.flatnonzero(seen.any(axis=0) & has_function(model))
+
+
 def _portion(
     model: Model,
     pos: Array,
@@ -157,6 +163,12 @@ def _portion(
         hit = meet(size, at, along, begin)
         t = jnp.where(take(mask, geoms), hit.t - begin, jnp.inf)
         best = _nearer(best, _nearest(t, geoms, jnp.broadcast_to(hit.feature, t.shape)))
+    geoms = _fields(model, seen)
+    if len(geoms):
+        frame = Frame.split(take(mat, geoms)[:, None])
+        at, along, begin = _centred(frame, Vec.split(take(pos, geoms)[:, None]), p, v)
+        t = meet_fields(model, geoms, at, along, begin, take(mask, geoms)) - begin
+        best = _nearer(best, _nearest(t, geoms, jnp.full(t.shape, int(Feature.FIELD), jnp.int32)))
     table = _triangles(model, seen)
     if table is not None and points is not None:
         geoms = table[0]
@@ -233,7 +245,13 @@ def _exact(
     t = meet_plane(flat_normal, offset, at, along)
     round_t, round_normal = meet_quadric(piece, at, along)
     t = jnp.where(piece.flat, t, round_t)
-    outward = frame.to_world(flat_normal.where(piece.flat, round_normal))
+    own_normal = flat_normal.where(piece.flat, round_normal)
+    if len(_fields(model, seen)):
+        faced = feature == Feature.FIELD
+        mesh = jnp.asarray(model.geom_dataid)[jnp.where(faced, geom, 0)]
+        field_t, field_normal = on_surface(model, mesh, size, at, along, jnp.where(faced, found.t + begin, 0))
+        t, own_normal = jnp.where(faced, field_t, t), field_normal.where(faced, own_normal)
+    outward = frame.to_world(own_normal)
     unit = safe.normalize(jnp.stack(outward, axis=1), axis=1)[0]
     dist = t - begin
     dist = jnp.where(hit, dist + lax.stop_gradient(jnp.maximum(-dist, 0)), -1)  # a hit stays one when rounded

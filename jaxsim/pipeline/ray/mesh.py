@@ -13,6 +13,7 @@ from jaxsim.math.axis import take
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.gather import rows_by_world
 from jaxsim.model import Model
+from jaxsim.pipeline.ray.box import passage
 from jaxsim.structure.triangles import CLUSTER, Triangles
 
 __all__ = ["TriangleHit", "meet_triangles", "vertices"]
@@ -144,18 +145,10 @@ def _entries(table: Triangles, corners: Array, ray: _Rays, used: Array) -> Array
     enter, leave = ahead, jnp.full((), jnp.inf, ahead.dtype)
     eps = _SLACK * jnp.finfo(ahead.dtype).eps
     reach = jnp.max(jnp.maximum(jnp.abs(low), jnp.abs(high)), axis=1)
-    for axis, (at, by) in enumerate(zip(p, v, strict=True)):
-        slack = eps * (reach + jnp.abs(at))
-        below, above = low[:, axis] - slack - at, high[:, axis] + slack - at
-        crosses = by != 0
-        inverse = 1 / jnp.where(crosses, by, 1)
-        first, last = (
-            jnp.minimum(below * inverse, above * inverse),
-            jnp.maximum(below * inverse, above * inverse),
-        )
-        inside = (below <= 0) & (above >= 0)
-        enter = jnp.maximum(enter, jnp.where(crosses, first, jnp.where(inside, -jnp.inf, jnp.inf)))
-        leave = jnp.minimum(leave, jnp.where(crosses, last, jnp.where(inside, jnp.inf, -jnp.inf)))
+    slack = [eps * (reach + jnp.abs(at)) for at in p]
+    lower = Vec(*(low[:, axis] - slack[axis] for axis in range(3)))
+    upper = Vec(*(high[:, axis] + slack[axis] for axis in range(3)))
+    enter, leave = passage(lower, upper, p, v, ahead)
     return jnp.where((enter <= leave) & take(used, table.geom), enter - ahead, jnp.inf)
 
 

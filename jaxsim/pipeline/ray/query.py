@@ -57,7 +57,8 @@ def ray(
 ) -> RayHit:
     """Finds the first visible geom that rays `pnt + x vec`, x >= 0, meet (mj_ray, mj_multiRay).
 
-    Differentiable in rays, poses, sizes and vertices, with the surface that is met held fixed. Geoms that are fully
+    Differentiable in rays, poses, sizes and vertices, with the surface that is met held fixed (once, of distance
+    functions). Geoms that are fully
     transparent are not seen; planes only from above.
 
     Args:
@@ -74,7 +75,7 @@ def ray(
 
     Raises:
       ValueError: an array has another last axis than 3, or `geomgroup` other than six entries.
-      UnsupportedError: a ray sees a signed distance field.
+      UnsupportedError: a ray sees a geom of type SDF whose mesh has neither a distance function nor faces.
     """
     pnt, vec = jnp.asarray(pnt), jnp.asarray(vec)
     if pnt.shape[-1:] != (3,) or vec.shape[-1:] != (3,):
@@ -88,7 +89,7 @@ def ray(
     for geom in unseen(model, included(model.static, groups, bool(flg_static), bodies)[None]):
         named = model.name("geom", int(geom)) or f"number {geom}"
         raise UnsupportedError(
-            f"jaxsim does not compute yet: rays against geom {named}, a signed distance field"
+            f"rays against geom {named}, of type sdf: its mesh has no distance function; jaxsim.user_sdf gives one"
         )
     found = _lifted(groups, bool(flg_static), bodies)(model, data.geom_xpos, data.geom_xmat, pnt, vec)
     lead = shape[:-1]

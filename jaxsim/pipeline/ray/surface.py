@@ -43,6 +43,7 @@ class Feature(enum.IntEnum):
     CAP_ZP = 17
     CAP_ZP_FAR = 18
     TRIANGLE = 19
+    FIELD = 20
 
 
 class _Row(NamedTuple):
@@ -86,6 +87,7 @@ _ROWS: dict[Feature, _Row] = {
     Feature.CAP_ZP: _Row(axes=_ROUND, centre=1),
     Feature.CAP_ZP_FAR: _Row(axes=_ROUND, centre=1, far=True),
     Feature.TRIANGLE: _Row(),
+    Feature.FIELD: _Row(),
 }
 
 

@@ -52,7 +52,9 @@ def _seen(m: Model, sensor: int) -> np.ndarray:
 
 def refusal(m: Model, sensor: int) -> str:
     """What a range finder should see but cannot; empty: nothing."""
-    return "rays against signed distance fields" * bool(len(unseen(m, _seen(m, sensor)[None])))
+    return "rays against geoms of type sdf without a distance function" * bool(
+        len(unseen(m, _seen(m, sensor)[None]))
+    )
 
 
 def _range(m: Model, d: Data, i: np.ndarray) -> Array:
