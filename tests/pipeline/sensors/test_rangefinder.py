@@ -87,5 +87,5 @@ def test_derivatives():
 def test_refuses_what_it_cannot_see():
     _, model, _ = load()
     sdf = model.replace(geom_type=np.where(model.geom_type == 7, 8, model.geom_type).astype(np.int32))
-    with pytest.raises(UnsupportedError, match="rays against signed distance fields"):
+    with pytest.raises(UnsupportedError, match="rays against geoms of type sdf"):
         make_data(sdf)
