@@ -2,7 +2,7 @@
 
 from jaxsim.collision.field.baked import with_voxels, without_voxels
 from jaxsim.collision.field.contact import collide_fields, collide_vertices
-from jaxsim.collision.field.shapes import Field, Fields, field_of_meshes, fields_of
+from jaxsim.collision.field.shapes import Field, Fields, field_of_meshes, fields_of, has_function
 
 __all__ = [
     "Field",
@@ -11,6 +11,7 @@ __all__ = [
     "collide_vertices",
     "field_of_meshes",
     "fields_of",
+    "has_function",
     "with_voxels",
     "without_voxels",
 ]

@@ -18,9 +18,19 @@ from jaxsim.math import quaternion as quat
 from jaxsim.math.axis import take
 from jaxsim.math.gather import rows_by_world
 from jaxsim.model import Model
+from jaxsim.pytree import Static
 from jaxsim.sdf import Distance
 
-__all__ = ["Field", "Fields", "Functions", "bounds_of", "field_of", "field_of_meshes", "fields_of"]
+__all__ = [
+    "Field",
+    "Fields",
+    "Functions",
+    "bounds_of",
+    "field_of",
+    "field_of_meshes",
+    "fields_of",
+    "has_function",
+]
 
 Functions = tuple[tuple[int, Distance], ...]
 """(mesh, its distance function); mesh -1: of all geoms."""
@@ -132,18 +142,18 @@ def field_of(shape: Shape, functions: Functions) -> Field:
     if functions[0][0] < 0:
         return Field(functions, shape.pos, shape.axes, shape.size, shape.asset)
     fields: Fields = shape.assets
-    shift, turned = (rows_by_world(table, shape.asset) for table in (fields.pos, fields.mat))
-    own = field_of_meshes(functions, Vec.split(shift), turned, shape.size, shape.asset)
+    pos, mat = (rows_by_world(table, shape.asset) for table in (fields.pos, fields.mat))
+    own = field_of_meshes(functions, pos, mat, shape.size, shape.asset)
     axes = Frame(*(shape.axes.to_world(axis) for axis in own.axes))
     return own._replace(origin=shape.pos + shape.axes.to_world(own.origin), axes=axes)
 
 
-def field_of_meshes(functions: Functions, pos: Vec, mat: Array, size: Vec, asset: Array) -> Field:
+def field_of_meshes(functions: Functions, pos: Array, mat: Array, size: Vec, asset: Array) -> Field:
     """The field of geoms in their own frames.
 
     Args:
       functions: of meshes.
-      pos: translations that the compiler applied to the meshes, m, components (n, 1 or W).
+      pos: translations that the compiler applied to the meshes, m (n, 3, 1 or W).
       mat: rotations that it applied (n, 3, 3, 1 or W).
       size: sizes of the geoms, m.
       asset: their meshes (n, 1 or W).
@@ -151,8 +161,13 @@ def field_of_meshes(functions: Functions, pos: Vec, mat: Array, size: Vec, asset
     turned = Frame.split(mat)
     # rows of the compiler's rotation are the axes of the mesh's file, in the geom's frame
     axes = Frame(*(Vec(*rows) for rows in zip(*turned, strict=True)))
-    zero = Vec(*(jnp.zeros_like(c) for c in pos))
-    return Field(functions, zero - axes.to_world(pos), axes, size, asset)
+    return Field(functions, axes.to_world(Vec.split(-pos)), axes, size, asset)
+
+
+def has_function(static: Static) -> np.ndarray:
+    """Geoms of type SDF whose meshes have distance functions, (ngeom,) of bool."""
+    known = [mesh for mesh, _ in static.hooks.sdfs]
+    return (static.geom_type == GeomType.SDF) & np.isin(static.geom_dataid, known)
 
 
 def bounds_of(shape: Shape, kind: GeomType) -> tuple[Vec, Vec]:

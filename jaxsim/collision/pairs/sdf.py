@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.collision.field import collide_fields, collide_vertices, fields_of
+from jaxsim.collision.field import collide_fields, collide_vertices, fields_of, has_function
 from jaxsim.enums import GeomType
 from jaxsim.pytree import Static
 from jaxsim.sdf import PRIMITIVES
@@ -26,8 +26,7 @@ def _fields(static: Static) -> tuple[Any, ...]:
 
 def _has_none(static: Static, pairs: GeomPairs) -> np.ndarray:
     """Pairs with a geom of type SDF whose mesh has no function."""
-    known = [mesh for mesh, _ in static.hooks.sdfs]
-    bad = (static.geom_type == GeomType.SDF) & ~np.isin(static.geom_dataid, known)
+    bad = (static.geom_type == GeomType.SDF) & ~has_function(static)
     return bad[pairs.geom1] | bad[pairs.geom2]
 
 

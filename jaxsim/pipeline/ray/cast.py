@@ -15,13 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsim.collision.field import has_function
 from jaxsim.collision.vec import Frame, Vec
 from jaxsim.enums import GeomType
 from jaxsim.math import safe
 from jaxsim.math.axis import take
 from jaxsim.math.gather import rows_by_world, width_of
 from jaxsim.model import Model
-from jaxsim.pipeline.ray.field import has_function, meet_fields, on_surface
+from jaxsim.pipeline.ray.field import meet_fields, on_surface
 from jaxsim.pipeline.ray.mesh import meet_triangles, vertices
 from jaxsim.pipeline.ray.primitives import PRIMITIVES
 from jaxsim.pipeline.ray.surface import Feature, meet_plane, meet_quadric, surface_numbers
@@ -101,7 +102,7 @@ def cast(model: Model, pos: Array, mat: Array, pnt: Array, vec: Array, seen: np.
 
 def unseen(model: Model, seen: np.ndarray) -> np.ndarray:
     """Geoms of type SDF that rays should see, (k, ngeom), but that have no distance function."""
-    return np.flatnonzero(seen.any(axis=0) & (model.geom_type == GeomType.SDF) & ~has_function(model))
+    return np.flatnonzero(seen.any(axis=0) & (model.geom_type == GeomType.SDF) & ~has_function(model.static))
 
 
 def _search(model: Model, pos: Array, mat: Array, pnt: Array, vec: Array, seen: np.ndarray) -> _Found:
@@ -134,7 +135,7 @@ def _triangles(model: Model, seen: np.ndarray) -> tuple[np.ndarray, Triangles] |
 
 def _fields(model: Model, seen: np.ndarray) -> np.ndarray:
     """Geoms of type SDF that some ray sees."""
-    return np.flatnonzero(seen.any(axis=0) & has_function(model))
+    return np.flatnonzero(seen.any(axis=0) & has_function(model.static))
 
 
 def _portion(
@@ -153,20 +154,23 @@ def _portion(
     mask = mask & _visible(model)[:, None] & (square > 0)
     some = seen.any(axis=0)
     best: _Found | None = None
+
+    def local(geoms: np.ndarray) -> tuple[Vec, Vec, Array]:
+        frame, centre = Frame.split(take(mat, geoms)[:, None]), Vec.split(take(pos, geoms)[:, None])
+        return _centred(frame, centre, p, v)
+
     for kind, meet in PRIMITIVES.items():
         geoms = np.flatnonzero(some & (model.geom_type == kind))
         if not len(geoms):
             continue
-        frame = Frame.split(take(mat, geoms)[:, None])
         size = Vec.split(take(model.geom_size, geoms)[:, None])
-        at, along, begin = _centred(frame, Vec.split(take(pos, geoms)[:, None]), p, v)
+        at, along, begin = local(geoms)
         hit = meet(size, at, along, begin)
         t = jnp.where(take(mask, geoms), hit.t - begin, jnp.inf)
         best = _nearer(best, _nearest(t, geoms, jnp.broadcast_to(hit.feature, t.shape)))
     geoms = _fields(model, seen)
     if len(geoms):
-        frame = Frame.split(take(mat, geoms)[:, None])
-        at, along, begin = _centred(frame, Vec.split(take(pos, geoms)[:, None]), p, v)
+        at, along, begin = local(geoms)
         t = meet_fields(model, geoms, at, along, begin, take(mask, geoms)) - begin
         best = _nearer(best, _nearest(t, geoms, jnp.full(t.shape, int(Feature.FIELD), jnp.int32)))
     table = _triangles(model, seen)

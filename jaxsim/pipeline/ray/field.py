@@ -14,14 +14,13 @@ from jax import Array, lax
 
 from jaxsim.collision.field import Field, field_of_meshes
 from jaxsim.collision.vec import Vec
-from jaxsim.enums import GeomType
 from jaxsim.math import quaternion
 from jaxsim.math.axis import take
 from jaxsim.math.gather import rows_by_world
 from jaxsim.model import Model
 from jaxsim.pipeline.ray.box import passage
 
-__all__ = ["has_function", "meet_fields", "on_surface"]
+__all__ = ["meet_fields", "on_surface"]
 
 _ROUNDS = 200
 """Most steps of a ray. A ray that comes closer than `_NEAR`, but does not touch, needs the most: it meets nothing."""
@@ -32,16 +31,10 @@ _STEEPEST = 1e-3
 """Least cosine between ray and surface by which the last step is made."""
 
 
-def has_function(model: Model) -> np.ndarray:
-    """Geoms of type SDF that have a distance function, (ngeom,) of bool."""
-    known = [mesh for mesh, _ in model.hooks.sdfs]
-    return (model.geom_type == GeomType.SDF) & np.isin(model.geom_dataid, known)
-
-
 def _field(model: Model, mesh: Array, size: Vec) -> Field:
     """The distance functions of geoms with given meshes (n, 1 or W), in the frames of the geoms."""
     pos, mat = rows_by_world(model.mesh_pos, mesh), quaternion.to_matrix(model.mesh_quat)
-    return field_of_meshes(model.hooks.sdfs, Vec.split(pos), rows_by_world(mat, mesh), size, mesh)
+    return field_of_meshes(model.hooks.sdfs, pos, rows_by_world(mat, mesh), size, mesh)
 
 
 def meet_fields(model: Model, geoms: np.ndarray, p: Vec, v: Vec, ahead: Array, used: Array) -> Array:
@@ -53,18 +46,18 @@ def meet_fields(model: Model, geoms: np.ndarray, p: Vec, v: Vec, ahead: Array, u
       p: points of the rays, components (n, k, W), in the frames of the geoms.
       v: directions.
       ahead: parameter at which rays begin.
-      used: which rays look at which geoms (n, k, 1 or W).
+      used: which rays look at which geoms (n, k, 1 or W); none of no length.
     """
     mesh = jnp.asarray(model.geom_dataid[geoms])[:, None]
     field = _field(model, mesh, Vec.split(take(model.geom_size, geoms)))
     box = take(model.geom_aabb, geoms)[:, :, None]
     middle, half = Vec.split(box[:, :3].swapaxes(1, 2)), Vec.split(box[:, 3:].swapaxes(1, 2))
     speed = jnp.sqrt(v.dot(v))
-    per_length = jnp.where(speed > 0, 1 / jnp.where(speed > 0, speed, 1), 0)
+    per_length = 1 / jnp.where(speed > 0, speed, 1)
     near = jnp.maximum(_NEAR, _ROUNDINGS * jnp.finfo(speed.dtype).eps * jnp.sqrt(half.dot(half)))
     room = Vec(*(h + near for h in half))
     enter, leave = passage(middle - room, middle + room, p, v, ahead)
-    asked = used & (enter <= leave) & (speed > 0)
+    asked = used & (enter <= leave)
     begin = jnp.where(asked, enter, 0)
 
     def look(t: Array) -> Array:
@@ -89,18 +82,19 @@ def meet_fields(model: Model, geoms: np.ndarray, p: Vec, v: Vec, ahead: Array, u
 def on_surface(model: Model, mesh: Array, size: Vec, p: Vec, v: Vec, t: Array) -> tuple[Array, Vec]:
     """The parameter at which a ray meets a surface next to it, and the outward normal there (not of unit length).
 
-    Differentiable once, by the implicit function theorem: a step of Newton's method, whose value is zero.
+    Differentiable once, by the implicit function theorem: the last of two steps of Newton's method.
 
     Args:
       model: the model.
       mesh: of the geom that each ray meets, (k, W).
       size: sizes of the geoms, components (k, W).
       p: points of the rays, in the frames of the geoms.
-      v: directions.
+      v: directions, none of no length.
       t: parameter that the search found.
     """
     field = _field(model, mesh, size)
-    least = _STEEPEST * lax.stop_gradient(jnp.sqrt(v.dot(v)))
+    along = v.stop()
+    least = _STEEPEST * jnp.sqrt(along.dot(along))
 
     def at(t: Array) -> tuple[Array, Vec]:
         value, gradient = field.at((p + v * t).lifted())
@@ -109,7 +103,6 @@ def on_surface(model: Model, mesh: Array, size: Vec, p: Vec, v: Vec, t: Array) -
     for _ in range(2):  # the first is for the value
         t = lax.stop_gradient(t)
         value, gradient = at(t)
-        slope = lax.stop_gradient(gradient.dot(v))
-        slope = jnp.where(jnp.abs(slope) < least, jnp.where(slope > 0, least, -least), slope)
-        t = t - value / jnp.where(slope != 0, slope, 1)
+        slope = gradient.stop().dot(along)
+        t = t - value / jnp.where(jnp.abs(slope) < least, jnp.where(slope > 0, least, -least), slope)
     return t, at(t)[1]

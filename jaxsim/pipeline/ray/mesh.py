@@ -142,7 +142,6 @@ def _entries(table: Triangles, corners: Array, ray: _Rays, used: Array) -> Array
     high = take(jnp.max(corners, axis=(1, 2)), table.cluster)[:, :, None]
     p, v = (Vec(*(take(x, table.geom) for x in u)) for u in (ray.p, ray.v))
     ahead = take(ray.ahead, table.geom)
-    enter, leave = ahead, jnp.full((), jnp.inf, ahead.dtype)
     eps = _SLACK * jnp.finfo(ahead.dtype).eps
     reach = jnp.max(jnp.maximum(jnp.abs(low), jnp.abs(high)), axis=1)
     slack = [eps * (reach + jnp.abs(at)) for at in p]

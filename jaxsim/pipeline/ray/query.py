@@ -57,9 +57,8 @@ def ray(
 ) -> RayHit:
     """Finds the first visible geom that rays `pnt + x vec`, x >= 0, meet (mj_ray, mj_multiRay).
 
-    Differentiable in rays, poses, sizes and vertices, with the surface that is met held fixed (once, of distance
-    functions). Geoms that are fully
-    transparent are not seen; planes only from above.
+    Differentiable in rays, poses, sizes and vertices, with the surface that is met held fixed; once, if it is that of
+    a distance function. Geoms that are fully transparent are not seen; planes only from above.
 
     Args:
       model: the model.
