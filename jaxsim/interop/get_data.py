@@ -153,6 +153,8 @@ def _contacts(model: Model, d: Any, data: Any) -> np.ndarray:
     theirs.exclude[...] = (theirs.dist >= theirs.includemargin) & (theirs.adhesion == 0)
     for name in ("flex", "elem", "vert"):
         getattr(theirs, name)[...] = -1
+    theirs.mu[...] = 0  # the memory is as it was, and C writes it only where there are cones
+    theirs.H[...] = 0
     theirs.efc_address[...] = -1
     return np.asarray(ours.efc_address)[slots]
 
