@@ -4,10 +4,9 @@ A *native* function takes and returns arrays whose last axis is worlds. `lift` m
 batching rule moves the mapped axis to the last place and folds it into the worlds, so that every `vmap`, however
 nested, runs the native code on long vectors. An argument that is not mapped keeps width 1 and broadcasts.
 
-Derivatives are two more native functions behind the same primitive: `_Tangent` (the Jacobian times tangents) and
-`_Cotangent` (its transpose), both linear in their trailing arguments and so each the other's transpose. Both take
-the primal arguments as residuals and run the function again: rematerialisation, one call at a time. What is
-dear to recompute a function may return as its *solution*; the derivative functions get it back.
+Derivatives are two more native functions behind the same primitive (`math/derived.py`), which run the function again:
+rematerialisation, one call at a time. What is dear to recompute a function may return as its *solution*; the derivative
+functions get it back.
 
 Shared arguments: the cotangent of an argument of width 1 is computed for each world and summed over worlds only
 when the argument really is shared, so `vmap(grad(f))` with respect to a shared array keeps the worlds apart.
@@ -31,14 +30,13 @@ from jax.extend.core import jaxpr_as_fun as _jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from jaxsim.math.blocks import block_size, in_blocks
+from jaxsim.math.derived import Cotangent, Leaves, Tangent, trace
 from jaxsim.math.few_kernels import in_few_kernels
-from jaxsim.math.gather import widen, width_of
-from jaxsim.math.stage import common_platform, lowering_for, platform, x64
+from jaxsim.math.gather import width_of
+from jaxsim.math.stage import common_platform, platform, x64
 from jaxsim.pytree import bare
 
 __all__ = ["expand", "in_each", "lift", "squeeze"]
-
-Leaves = Sequence[Any]
 
 
 def expand(tree: Any) -> Any:
@@ -184,101 +182,6 @@ def _per_world(native_leaves: Leaves) -> tuple[Any, ...]:
     return tuple((tuple(x.shape[:-1]), np.dtype(x.dtype)) for x in native_leaves)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Tangent:
-    """Jacobian of `of` times tangents: leaves are the arguments, the solution, then the tangents of `wrt`."""
-
-    of: Any
-    wrt: tuple[int, ...]
-    n_args: int
-    outputs: tuple[int, ...]
-
-    @property
-    def n_linear(self) -> int:
-        return len(self.wrt)
-
-    def split(self, leaves: Leaves) -> tuple[Leaves, Leaves, Leaves]:
-        n = len(leaves) - len(self.wrt)
-        return leaves[: self.n_args], leaves[self.n_args : n], leaves[n:]
-
-    def partial(self, args: Leaves, solution: Leaves) -> Callable[..., list[Any]]:
-        """The function of the differentiated arguments alone, its outputs at full width."""
-        width = width_of((args, solution))
-
-        def function(*points: Any) -> list[Any]:
-            full = list(args)
-            for i, x in zip(self.wrt, points, strict=True):
-                full[i] = x
-            widest = max(width, width_of(points))
-            known = ([widen(x, widest) for x in solution],) if solution else ()
-            flat = _unmasked(self.of)(full, *known)
-            return [widen(flat[i], widest) for i in self.outputs]
-
-        return function
-
-    def __call__(self, leaves: Leaves) -> list[Any]:
-        args, solution, tangents = self.split(leaves)
-        widths = [max(args[i].shape[-1], t.shape[-1]) for i, t in zip(self.wrt, tangents, strict=True)]
-        points = [widen(args[i], n) for i, n in zip(self.wrt, widths, strict=True)]
-        tangents = [widen(t, n) for t, n in zip(tangents, widths, strict=True)]
-        return jax.jvp(self.partial(args, solution), points, tangents)[1]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Cotangent:
-    """Transpose of a linear native function: leaves are its residuals, then the cotangents of `outputs`.
-
-    A world whose cotangents are all zero contributes zero, also where the function's derivative is not finite: a world
-    that a loss leaves out cannot spoil the derivative by what all worlds share.
-    """
-
-    of: Any
-    linear: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
-    wanted: tuple[int, ...]
-    outputs: tuple[int, ...]
-
-    @property
-    def n_linear(self) -> int:
-        return len(self.outputs)
-
-    def __call__(self, leaves: Leaves) -> list[Any]:
-        cotangents = leaves[len(leaves) - len(self.outputs) :]
-        live = functools.reduce(jnp.logical_or, [_any_world(c) for c in cotangents])
-        return [jnp.where(live, x, 0) for x in self.unmasked(leaves)]
-
-    def unmasked(self, leaves: Leaves) -> list[Any]:
-        """The transpose alone: linear in the cotangents, as its own derivatives need it."""
-        n = len(leaves) - len(self.outputs)
-        residuals, cotangents = list(leaves[:n]), leaves[n:]
-        width = width_of(leaves)
-        cotangents = [widen(c, width) for c in cotangents]
-        if isinstance(self.of, _Tangent):
-            args, solution, _ = self.of.split([*residuals, *self.linear])
-            outputs = tuple(self.of.outputs[i] for i in self.outputs)
-            of = dataclasses.replace(self.of, wrt=tuple(self.of.wrt[i] for i in self.wanted), outputs=outputs)
-            points = [widen(args[i], width) for i in of.wrt]
-            return list(jax.vjp(of.partial(args, solution), *points)[1](list(cotangents)))
-
-        def function(*wanted: Any) -> list[Any]:
-            linear: list[Any] = [jnp.zeros((*s, width), d) for s, d in self.linear]
-            for i, x in zip(self.wanted, wanted, strict=True):
-                linear[i] = x
-            flat = _unmasked(self.of)([*residuals, *linear])
-            return [widen(flat[i], width) for i in self.outputs]
-
-        types = [jax.ShapeDtypeStruct((*self.linear[i][0], width), self.linear[i][1]) for i in self.wanted]
-        return list(jax.linear_transpose(function, *types)(list(cotangents)))
-
-
-def _unmasked(function: Any) -> Callable[..., list[Any]]:
-    return function.unmasked if isinstance(function, _Cotangent) else function
-
-
-def _any_world(x: Any) -> Any:
-    """Worlds (W,) in which any number of x (..., W) is not zero."""
-    return jnp.any(x != 0, axis=tuple(range(x.ndim - 1)))
-
-
 # --- the primitive
 #
 # Parameters: `function`, one of the above; `mapped`, which arguments have a worlds axis; `width`, the number of
@@ -342,28 +245,7 @@ def _traced(
     signature = tuple(
         ((*x.shape[:-1], block if m else 1), np.dtype(x.dtype)) for x, m in zip(native, mapped, strict=True)
     )
-    return _trace(function, signature, block, kind, *_context()), block
-
-
-def _context() -> tuple[Any, ...]:
-    """What else a trace depends on."""
-    config: Any = jax.config
-    return x64(), config.jax_default_matmul_precision, jax.sharding.get_abstract_mesh()
-
-
-@functools.lru_cache(maxsize=_REMEMBERED)
-def _trace(function: Any, signature: tuple[Any, ...], width: int, kind: str, *context: Any) -> Any:
-    """The native function's jaxpr at one set of types, traced once for type inference and lowering.
-
-    Once more if it is lowered for another platform than the default one, with other stage boundaries.
-    """
-    del context
-
-    def full_width(*leaves: Any) -> list[Any]:
-        return [widen(jnp.asarray(x), width) for x in function(leaves)]
-
-    with lowering_for(kind):
-        return jax.make_jaxpr(full_width)(*(jax.ShapeDtypeStruct(s, d) for s, d in signature))
+    return trace(function, signature, block, kind), block
 
 
 @_native_p.def_abstract_eval
@@ -454,7 +336,7 @@ def _jvp(primals: Leaves, tangents: Leaves, *, function: Any, mapped: tuple[bool
         flat = bind(*primals[:n_fixed], *linear, function=function, mapped=mapped)
         smooth = tuple(range(n_results))
     else:
-        tangent = _Tangent(function, wrt, len(primals), smooth)
+        tangent = Tangent(function, wrt, len(primals), smooth)
         flags = (*mapped, *(bool(width),) * len(solution), *(mapped[i] for i in wrt))
         flat = bind(*primals, *solution, *(tangents[i] for i in wrt), function=tangent, mapped=flags)
     for i, t in zip(smooth, flat, strict=True):
@@ -484,7 +366,7 @@ def _transpose(
     found = _bind(
         *args[:n_fixed],
         *(cotangents[i] for i in outputs),
-        function=_Cotangent(function, linear, wanted, outputs),
+        function=Cotangent(function, linear, wanted, outputs),
         mapped=(*mapped[:n_fixed], *(bool(width),) * len(outputs)),
         width=width,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -17,9 +17,10 @@ from jaxsim.collision.convex import collide_nearest
 from jaxsim.collision.frame import make_frame
 from jaxsim.collision.geoms import Geoms, tabulate
 from jaxsim.collision.parameters import contact_parameters, geom_reach, named_reach
-from jaxsim.collision.points import Points, Portion, Search
+from jaxsim.collision.points import Points, Portion, Search, Shape
 from jaxsim.collision.select import pick_least
 from jaxsim.data import Contact, Data
+from jaxsim.math.asked import derived_of_few
 from jaxsim.math.axis import concat, split, stack
 from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world, rows_of
 from jaxsim.math.stage import long_stage, stage
@@ -244,11 +245,30 @@ def _points(
         return [_numbered(few, rows_by_world(reach, rows), None, rows)]
     if collider.general:
         points: list[Points] = collider.function(portions, *shapes, reach, options)
+    elif collider.iterative:
+        points = [collider.function(*shapes, reach, options)]
     else:
-        points = [collider.function(*shapes, reach, *([options] if collider.iterative else []))]
+        points = [_of_all(collider.function, *shapes, reach)]
     sizes = [p.size for p in portions]
     some = [None] * len(sizes) if picked is None else lax.split(picked, sizes)
     return [_numbered(*own) for own in zip(points, split(reach, sizes), some, strict=True)]
+
+
+def _of_all(
+    function: Callable[[Shape, Shape, Array], Points], one: Shape, other: Shape, reach: Array
+) -> Points:
+    """The points of all pairs, with derivatives of those in reach alone."""
+
+    def points(pairs: tuple[Shape, Shape, Array], assets: tuple[Any, Any]) -> Points:
+        one, other, reach = pairs
+        return function(one._replace(assets=assets[0]), other._replace(assets=assets[1]), reach)
+
+    def near(found: Points, pairs: tuple[Shape, Shape, Array]) -> Array:
+        close = found.dist < pairs[2][:, None]
+        return jnp.any(close if found.valid is None else close & found.valid, axis=1)
+
+    pairs = (one._replace(assets=None), other._replace(assets=None), reach)
+    return derived_of_few(points, near, pairs, (one.assets, other.assets))
 
 
 def _numbered(

@@ -20,9 +20,10 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from jaxsim.math.stage import common_platform, lowering_for, x64
+from jaxsim.math.stage import common_platform, lowering_for, platform, x64
+from jaxsim.math.sums import sum_rows
 
-__all__ = ["bilinear", "computation_of", "linear", "operation"]
+__all__ = ["bilinear", "computation_of", "linear", "operation", "primitive"]
 
 _computations: dict[Primitive, Callable[..., Any]] = {}
 
@@ -32,10 +33,11 @@ def computation_of(primitive: Primitive) -> Callable[..., Any] | None:
     return _computations.get(primitive)
 
 
-def _primitive(name: str, compute: Callable[..., Any], multiple_results: bool) -> Primitive:
-    primitive = Primitive(name)
-    primitive.multiple_results = multiple_results
-    _computations[primitive] = compute
+def primitive(name: str, compute: Callable[..., Any], multiple_results: bool) -> Primitive:
+    """Makes a function of arrays and of hashable parameters a primitive, without derivatives."""
+    made = Primitive(name)
+    made.multiple_results = multiple_results
+    _computations[made] = compute
 
     @functools.lru_cache(maxsize=4096)
     def shapes(signature: tuple[Any, ...], params: tuple[Any, ...], wide: bool) -> Any:
@@ -59,21 +61,21 @@ def _primitive(name: str, compute: Callable[..., Any], multiple_results: bool) -
         with lowering_for(common_platform(ctx.module_context.platforms)):  # its stages are traced here
             return mlir.lower_fun(compute, multiple_results=multiple_results)(ctx, *args, **params)
 
-    primitive.def_impl(run)
-    primitive.def_abstract_eval(abstract)
-    mlir.register_lowering(primitive, lower)
-    batching.primitive_batchers[primitive] = batch
-    return primitive
+    made.def_impl(run)
+    made.def_abstract_eval(abstract)
+    mlir.register_lowering(made, lower)
+    batching.primitive_batchers[made] = batch
+    return made
 
 
 def operation(compute: Callable[..., Array], in_few_kernels: Callable[..., Array]) -> Callable[..., Array]:
     """Makes a function a primitive, without derivatives, that is computed in another way in a program of one kernel."""
-    primitive = _primitive(compute.__name__.strip("_"), compute, False)
-    _computations[primitive] = in_few_kernels
+    made = primitive(compute.__name__.strip("_"), compute, False)
+    _computations[made] = in_few_kernels
 
     @functools.wraps(compute)
     def bind(*args: Array, **params: Any) -> Array:
-        return primitive.bind(*args, **params)
+        return made.bind(*args, **params)
 
     return bind
 
@@ -93,7 +95,7 @@ def linear(
         cotangents.
       multiple_results: whether `compute` returns a tuple.
     """
-    primitive = _primitive(name, compute, multiple_results)
+    made = primitive(name, compute, multiple_results)
 
     def rule(cotangent: Any, x: Any, **params: Any) -> list[Any]:
         if multiple_results:
@@ -102,10 +104,10 @@ def linear(
             cotangent = [ad.instantiate_zeros(c) for c in cotangent]
         return [transpose(cotangent, shape=tuple(x.aval.shape), **params)]
 
-    ad.deflinear2(primitive, rule)
+    ad.deflinear2(made, rule)
 
     def bind(x: Array, **params: Any) -> Any:
-        return primitive.bind(x, **params)
+        return made.bind(x, **params)
 
     return bind
 
@@ -124,9 +126,9 @@ def bilinear(
       left: `left(cotangent, y, **params)`, the transpose with respect to x, before sums over what was broadcast.
       right: `right(cotangent, x, **params)`, the transpose with respect to y.
     """
-    primitive = _primitive(name, compute, False)
+    made = primitive(name, compute, False)
     ad.defbilinear(
-        primitive,
+        made,
         lambda ct, x, y, **params: _unbroadcast(left(ct, y, **params), tuple(x.aval.shape)),
         lambda ct, x, y, **params: _unbroadcast(right(ct, x, **params), tuple(y.aval.shape)),
     )
@@ -136,7 +138,7 @@ def bilinear(
         if x.dtype != y.dtype:
             dtype = jnp.promote_types(x.dtype, y.dtype)
             x, y = x.astype(dtype), y.astype(dtype)
-        return primitive.bind(x, y, **params)
+        return made.bind(x, y, **params)
 
     return bind
 
@@ -146,5 +148,9 @@ def _unbroadcast(x: Array, shape: tuple[int, ...]) -> Array:
     extra = x.ndim - len(shape)
     if extra:
         x = jnp.sum(x, axis=tuple(range(extra)))
-    axes = tuple(i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1)
-    return jnp.sum(x, axis=axes, keepdims=True) if axes else x
+    for axis, n in enumerate(shape):
+        if n == 1 and x.shape[axis] != 1:
+            # a vectorised sum where the axis of the worlds stays
+            last = axis == len(shape) - 1 or platform() != "cpu"
+            x = jnp.sum(x, axis=axis, keepdims=True) if last else jnp.expand_dims(sum_rows(x, axis), axis)
+    return x

@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.collision.vec import Vec
-from jaxsim.math.axis import add_rows, components, concat, contract, take
+from jaxsim.math.axis import add_rows, components, concat, contract, stack, take
 from jaxsim.math.gather import add_by_world, rows_by_world, width_of
 from jaxsim.math.linear import bilinear
 from jaxsim.math.matrix import multiply, multiply_transposed
@@ -42,6 +42,7 @@ __all__ = [
     "Jacobian",
     "Side",
     "along_axes",
+    "along_axes_of_tree",
     "gram_of",
 ]
 
@@ -203,7 +204,8 @@ class ContactFrames(Frames):
     def jacobian(self) -> ContactJacobian:
         """The Jacobian of all of them."""
         sign = rows_by_world(jnp.asarray(self.movers.sign[..., None], self.pos.dtype), self.pair)
-        return ContactJacobian(J=along_axes(self.pos, self.frame, self.moves, sign, dim=self.dim))
+        own = along_axes_of_tree if self.movers.one_tree else along_axes
+        return ContactJacobian(J=own(self.pos, self.frame, self.moves, sign, dim=self.dim))
 
 
 class ChainFrames(Frames):
@@ -349,6 +351,44 @@ def along_axes(pos: Array, frame: Array, moves: Array, sign: Array, *, dim: int)
     axes = [Vec(*components(axis[:, :, None], axis=1)) for axis in components(frame, axis=1)]
     rows = [linear.dot(axis) for axis in axes[:dim]] + [turn.dot(axis) for axis in axes[: max(0, dim - 3)]]
     return jnp.stack([row * sign for row in rows], axis=1)
+
+
+def along_axes_of_tree(pos: Array, frame: Array, moves: Array, sign: Array, *, dim: int) -> Array:
+    """As `along_axes`, where `moves (k, 9, W)` of all dofs refer to the same point.
+
+    Then an entry is a product of two vectors of six numbers, that of the dof and the wrench along (or about) the axis,
+    and each derivative one more product of all.
+    """
+    wrenches = _wrenches(pos, frame, moves[:1, 6:], dim=dim)
+    return _signed(_screws(moves[:, :6], wrenches), sign)
+
+
+@stage
+def _wrenches(pos: Array, frame: Array, centre: Array, *, dim: int) -> Array:
+    """Unit forces along axes, and torques about them from the fourth on, around a point, `(n dim, 6, W)`."""
+    arm = Vec(*components(pos)) - Vec(*components(centre))
+    axes = [Vec(*components(axis, axis=1)) for axis in components(frame, axis=1)]
+    zero = axes[0] * 0.0
+    forces = [(*arm.cross(axis), *axis) for axis in axes[:dim]]
+    torques = [(*axis, *zero) for axis in axes[: max(0, dim - 3)]]
+    found = jnp.stack([stack(list(own)) for own in [*forces, *torques]], axis=1)
+    return found.reshape(-1, *found.shape[2:])
+
+
+@stage
+def _signed(products: Array, sign: Array) -> Array:
+    """Products `(n dim, k, W)` with the signs `(n, k, W)` of each contact, `(n, dim, k, W)`."""
+    n, k = sign.shape[:2]
+    return products.reshape(n, -1, k, products.shape[-1]) * sign[:, None]
+
+
+_screws = bilinear(
+    "screw_products",
+    # (k, 6, W), (r, 6, W) to (r, k, W)
+    stage(lambda m, w: contract(jnp.moveaxis(m, 1, 0)[:, None], jnp.moveaxis(w, 1, 0)[:, :, None])),
+    stage(lambda ct, w: contract(ct[:, :, None], w[:, None])),
+    stage(lambda ct, m: contract(jnp.moveaxis(ct, 1, 0)[:, :, None], m[:, None])),
+)
 
 
 @stage

@@ -55,10 +55,12 @@ class Movers:
     Attributes:
       sign: 1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0, `(k, nv)`.
       row: that of two bodies which may touch, `(nbody, nbody)`; 0 of all others, whose signs are 0.
+      one_tree: whether all dofs are of one tree.
     """
 
     sign: np.ndarray
     row: np.ndarray
+    one_tree: bool
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -165,7 +167,8 @@ def _movers(static: Static, slots: SlotLayout) -> Movers:
     first, second = np.unique(static.geom_bodyid[[slots.pairs.geom1, slots.pairs.geom2]], axis=1)
     row = np.zeros((static.nbody, static.nbody), np.int32)
     row[first, second] = 1 + np.arange(len(first))
-    return Movers(np.concatenate([np.zeros((1, static.nv)), path[second] - path[first]]), row)
+    sign = np.concatenate([np.zeros((1, static.nv)), path[second] - path[first]])
+    return Movers(sign, row, len(set(static.body_rootid[static.dof_bodyid].tolist())) == 1)
 
 
 def _work(structure: TreeStructure) -> int:

@@ -29,6 +29,7 @@ from jaxsim.collision.points import Points, Portion, Search, Shape
 from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Frame, Pose, Vec
 from jaxsim.enums import GeomType
+from jaxsim.math.asked import derived_of_few
 from jaxsim.math.axis import take
 from jaxsim.math.gather import rows_by_world, width_of
 from jaxsim.math.stage import long_stage
@@ -128,7 +129,7 @@ def _against(kind: GeomType) -> Callable[..., Points]:
             dropped = dropped | more
         prisms = _prisms(grid, cells.first, number, columns=window[0])
         if kind == GeomType.SPHERE:
-            found = _balls(field, geom, grid, prisms)
+            found = _balls(field, geom, grid, prisms, reach)
         else:
             found = _collided(kind, field, geom, grid, prisms, active, reach, search)
         valid = active if found.valid is None else active & found.valid
@@ -162,15 +163,15 @@ def _collided(
     return jax.tree.map(lambda a: a.reshape(npair, count, -1), found)
 
 
-def _balls(field: Shape, geom: Shape, grid: _Grid, prisms: _Prism) -> Points:
+def _balls(field: Shape, geom: Shape, grid: _Grid, prisms: _Prism, reach: Array) -> Points:
     """Every prism against the sphere of its pair."""
-    centre = field.axes.to_local(geom.pos - field.pos)
-    found = ball_prism(
-        (prisms.first, prisms.last, prisms.third),
-        -grid.size[3][:, None],
-        centre.lifted(),
-        geom.size.x[:, None],
-    )
+    centre, base = field.axes.to_local(geom.pos - field.pos), -grid.size[3][:, None]
+    top = (prisms.first, prisms.last, prisms.third)
+    given = (top, base, centre.lifted(), geom.size.x[:, None], reach[:, None])
+    shape = prisms.first.x.shape[:2]
+    each = jax.tree.map(lambda x: jnp.broadcast_to(x, (*shape, x.shape[-1])).reshape(-1, x.shape[-1]), given)
+    found = derived_of_few(lambda own, _: ball_prism(*own[:-1]), lambda own, of: own.dist < of[-1], each)
+    found = jax.tree.map(lambda x: x.reshape(*shape, -1), found)
     axes = field.axes.lifted()
     return found._replace(
         pos=field.pos.lifted() + axes.to_world(found.pos), normal=axes.to_world(found.normal)

@@ -20,11 +20,11 @@ from jaxsim.collision.convex.hull import (
     hulls_of,
     places_from,
 )
-from jaxsim.collision.convex.touched import where_asked
 from jaxsim.collision.largest import entry_at, first_largest
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
+from jaxsim.math.asked import where_asked
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import long_stage
 from jaxsim.structure.colliders import collider
