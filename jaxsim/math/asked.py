@@ -51,7 +51,7 @@ def lanes_of(asked: Array, rare: bool) -> int:
         return 1 if asked.shape[-1] == 1 else _LANES
     share = _FILL if platform() == "cuda" and not rare else asked.size // _SHARE
     # of those that were gathered no fewer are gathered again, but of what is rare
-    return asked.size if len(asked) == 1 and not rare else max(_LEAST, share)
+    return asked.size if asked.shape[0] == 1 and not rare else max(_LEAST, share)
 
 
 def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: bool = False) -> _T:

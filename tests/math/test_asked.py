@@ -83,6 +83,18 @@ def test_derivatives_are_those_of_all_where_it_is_asked(share, worlds):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-13), against(few), against(every))
 
 
+@pytest.mark.parametrize("platform", ["cuda", "tpu"])
+def test_accelerators_take_the_same_types(platform):
+    asked, tables, whole = _case(0.3)
+
+    def few(tables):
+        return derived_where_asked(lambda _, *own: _smooth(*own), asked, tables, whole)["numbers"]
+
+    with lowering_for(platform):
+        found = jax.eval_shape(lambda *at: jax.vjp(few, *at)[1](tables[0]), tables)
+    assert jax.tree.map(jnp.shape, found[0]) == jax.tree.map(jnp.shape, tables)
+
+
 def test_second_derivatives():
     asked, tables, whole = _case(0.3, 5)
 
