@@ -72,12 +72,7 @@ def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: b
     if asked.size <= lanes:
         return function(asked, *tables)
     leaves, structure = jax.tree.flatten(tables)
-    result: list[Any] = []
-
-    def flat(asked: Array, *leaves: Array) -> list[Array]:
-        found, result[:] = _flat(function(asked, *jax.tree.unflatten(structure, leaves)))
-        return found
-
+    flat, result = _flat(function, structure)
     found = _by_lanes(flat, lanes, None, asked, leaves)
     return jax.tree.unflatten(result[0], found)
 
@@ -93,12 +88,7 @@ def derived_where_asked(function: Callable[..., _T], asked: Array, tables: Any, 
     """
     leaves, structure = jax.tree.flatten((tables, whole))
     shared = len(jax.tree.leaves(whole))
-    result: list[Any] = []
-
-    def flat(leaves: Leaves) -> list[Array]:
-        found, result[:] = _flat(function(leaves[0], *jax.tree.unflatten(structure, leaves[1:])))
-        return found
-
+    flat, result = _flat(function, structure)
     own = _Plain(flat)
     gathered = (True,) * (1 + len(leaves) - shared) + (False,) * shared
     program = _traced([asked, *leaves], own, gathered)
@@ -144,9 +134,16 @@ def _shape(found: Any, place: tuple[int, int]) -> tuple[int, ...]:
     return (place[0], *found.shape[1:-1], place[1])
 
 
-def _flat(tree: Any) -> tuple[list[Array], list[Any]]:
-    leaves, structure = jax.tree.flatten(tree)
-    return leaves, [structure]
+def _flat(function: Callable[..., Any], structure: Any) -> tuple[Callable[..., list[Array]], list[Any]]:
+    """A function of `asked` and of trees as one of their leaves, and what will hold its result's structure."""
+    result: list[Any] = []
+
+    def flat(asked: Array, *leaves: Array) -> list[Array]:
+        found, own = jax.tree.flatten(function(asked, *jax.tree.unflatten(structure, leaves)))
+        result[:] = [own]
+        return found
+
+    return flat, result
 
 
 def _by_lanes(
@@ -223,11 +220,11 @@ def _rounds(
 class _Plain:
     """A function of a list of arrays, which is not linear in any of them."""
 
-    run: Callable[[Leaves], list[Array]]
+    run: Callable[..., list[Array]]
     n_linear: int = 0
 
     def __call__(self, leaves: Leaves) -> list[Array]:
-        return self.run(leaves)
+        return self.run(*leaves)
 
 
 # --- the primitive

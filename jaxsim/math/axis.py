@@ -16,7 +16,6 @@ from jax import Array, lax
 
 from jaxsim.math.linear import linear
 from jaxsim.math.stage import platform, stage
-from jaxsim.math.sums import FUSED, WRITTEN_OUT, sum_rows
 
 __all__ = [
     "add_rows",
@@ -26,11 +25,18 @@ __all__ = [
     "mask_product",
     "split",
     "stack",
+    "sum_rows",
     "take",
 ]
 
+_FUSED = 8
+"""Most operands of a concatenation into which XLA for CPU fuses what computes them."""
+
 _CONTRACTED = 32
 """Most terms of a contraction that programs for CPUs compute in one kernel."""
+
+_WRITTEN_OUT = 256
+"""Most terms of a sum that programs for accelerators compute in one kernel."""
 
 _LARGE = 1 << 12
 """Entries of a matrix from which blocks on its diagonal are looked for."""
@@ -40,9 +46,6 @@ _SPARSE = 3
 
 _DENSE_FROM = 5
 """A row picked at least this often is summed by a matrix product in the transpose, else by repeated picking."""
-
-
-_summed = stage(sum_rows)
 
 
 def take(x: Array, index: np.ndarray) -> Array:
@@ -210,7 +213,7 @@ def _runs(shape: tuple[int, int], entries: bytes, dtype: str) -> list[_Run] | No
             runs[-1] = runs[-1]._replace(blocks=runs[-1].blocks + 1)
         else:
             runs.append(own)
-    return runs if _SPARSE * area < mask.size and len(runs) <= FUSED else None
+    return runs if _SPARSE * area < mask.size and len(runs) <= _FUSED else None
 
 
 def contract(a: Array, b: Array) -> Array:
@@ -219,7 +222,7 @@ def contract(a: Array, b: Array) -> Array:
     Of many terms partial sums come first on a CPU: a kernel that reads from a hundred places at once misses its caches.
     """
     n = a.shape[0]
-    if platform() == "tpu" or (platform() != "cpu" and n > WRITTEN_OUT):
+    if platform() == "tpu" or (platform() != "cpu" and n > _WRITTEN_OUT):
         return jnp.sum(a * b, axis=0)
     size = 1 if platform() != "cpu" or n <= _CONTRACTED else -(-2 * n // _CONTRACTED)
     whole = n // size * size
@@ -231,11 +234,42 @@ def contract(a: Array, b: Array) -> Array:
     return _summed(total if whole == n else jnp.concatenate([total, a[whole:] * b[whole:]]))
 
 
+def sum_rows(x: Array) -> Array:
+    """Sum over the first axis of (n, ..., W), written out.
+
+    XLA for CPU neither vectorises a reduction over another axis than the last nor fuses one with what it sums. Here the
+    first `_FUSED` terms of each sum are fused, which leaves few rows to read again: half the time at 180 rows.
+    """
+    n = x.shape[0]
+    size = -(-n // _FUSED)
+    if x.shape[-1] == 1 or n == 0 or platform() == "tpu":
+        return jnp.sum(x, axis=0)
+    if n < 2 * _FUSED or (platform() != "cpu" and n <= _WRITTEN_OUT):
+        return _added(x)
+    whole = n // size * size
+    total = x[:size]
+    for i in range(size, whole, size):
+        total = total + x[i : i + size]
+    return _rest(total if whole == n else jnp.concatenate([total, x[whole:]]))
+
+
+def _added(x: Array) -> Array:
+    """A sum written out; rows keep their axis: XLA would move a reshape of each through all that follows."""
+    total = x[:1]
+    for i in range(1, x.shape[0]):
+        total = total + x[i : i + 1]
+    return total[0]
+
+
+_rest = stage(_added)
+_summed = stage(sum_rows)
+
+
 def stack(parts: Sequence[Array]) -> Array:
     """Numbers (..., W) as vectors (..., n, W), by one kernel: many numbers are stacked in groups, then the groups."""
     parts = list(jnp.broadcast_arrays(*parts))  # a tuple from jax 0.11 on
     n = len(parts)
-    groups = -(-n // FUSED)
+    groups = -(-n // _FUSED)
     if groups == 1:
         return jnp.stack(parts, -2)
     size = -(-n // groups)
@@ -247,7 +281,7 @@ def stack(parts: Sequence[Array]) -> Array:
 
 def _stacked(parts: Sequence[Array]) -> Array:
     """`stack`; of many parts each is computed before, as XLA for CPU is slow with what it fuses into a long one."""
-    return stack(parts) if len(parts) <= FUSED else stage(stack)(parts)
+    return stack(parts) if len(parts) <= _FUSED else stage(stack)(parts)
 
 
 def concat(parts: Sequence[Array], axis: int = 0) -> Array:

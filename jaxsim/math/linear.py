@@ -20,8 +20,7 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from jaxsim.math.stage import common_platform, lowering_for, platform, x64
-from jaxsim.math.sums import sum_rows
+from jaxsim.math.stage import common_platform, lowering_for, x64
 
 __all__ = ["bilinear", "computation_of", "linear", "operation", "primitive"]
 
@@ -148,9 +147,5 @@ def _unbroadcast(x: Array, shape: tuple[int, ...]) -> Array:
     extra = x.ndim - len(shape)
     if extra:
         x = jnp.sum(x, axis=tuple(range(extra)))
-    for axis, n in enumerate(shape):
-        if n == 1 and x.shape[axis] != 1:
-            # a vectorised sum where the axis of the worlds stays
-            last = axis == len(shape) - 1 or platform() != "cpu"
-            x = jnp.sum(x, axis=axis, keepdims=True) if last else jnp.expand_dims(sum_rows(x, axis), axis)
-    return x
+    axes = tuple(i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1)
+    return jnp.sum(x, axis=axes, keepdims=True) if axes else x

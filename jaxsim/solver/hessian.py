@@ -16,11 +16,10 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.math import safe
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import concat, sum_rows, take
 from jaxsim.math.gather import width_of
 from jaxsim.math.some import MANY_WORLDS, in_some_worlds
 from jaxsim.math.stage import platform, stage
-from jaxsim.math.sums import sum_rows
 from jaxsim.solver import cone, linalg, pyramid
 from jaxsim.solver.assembly import Problem
 from jaxsim.solver.jacobian import ChainJacobian, Curvature, EdgeJacobian

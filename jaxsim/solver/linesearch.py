@@ -12,9 +12,9 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import Array, lax
 
+from jaxsim.math.axis import sum_rows
 from jaxsim.math.lanes import has_kernels
 from jaxsim.math.stage import platform, stage
-from jaxsim.math.sums import sum_rows
 from jaxsim.solver import cone
 from jaxsim.solver.rows import Rows, RowValues
 from jaxsim.solver.search_kernel import Part, search_in_kernel

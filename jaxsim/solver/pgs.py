@@ -16,9 +16,8 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.math import safe
-from jaxsim.math.axis import concat, split
+from jaxsim.math.axis import concat, split, sum_rows
 from jaxsim.math.gather import widen
-from jaxsim.math.sums import sum_rows
 from jaxsim.model import Model
 from jaxsim.solver import linalg
 from jaxsim.solver.adjoint import Optimum

@@ -52,12 +52,8 @@ def of_geoms(
     if not gathers(asked, shapes, rare):
         return function(asked, shapes, others)
 
-    def few(asked: Array, one: Shape, other: Shape, moved: Any) -> _T:
-        first, second = (own._replace(assets=s.assets) for own, s in zip((one, other), shapes, strict=True))
-        return _pairs_moved(function(asked, (first, second), _pairs_moved(moved, 0, -2)), -2, 0)
-
-    one, other = (s._replace(assets=None) for s in shapes)
-    found = where_asked(few, asked, one, other, _pairs_moved(others, -2, 0), rare=rare)
+    few, tables, assets = _apart(function, shapes, others)
+    found = where_asked(lambda asked, *own: few(asked, own, assets), asked, *tables, rare=rare)
     return _pairs_moved(found, 0, -2)
 
 
@@ -72,15 +68,22 @@ def with_derivatives(
     if not gathers(asked, shapes):
         return function(asked, shapes, others)
 
-    def few(asked: Array, tables: tuple[Shape, Shape, Any], assets: tuple[Any, Any]) -> _T:
+    few, tables, assets = _apart(function, shapes, others)
+    return _pairs_moved(derived_where_asked(few, asked, tables, assets), 0, -2)
+
+
+def _apart(
+    function: Callable[[Array, tuple[Shape, Shape], Any], _T], shapes: tuple[Shape, Shape], others: Any
+) -> tuple[Callable[..., _T], tuple[Any, ...], tuple[Any, Any]]:
+    """The function as one of `asked`, tables with the pairs first, and the geoms' assets; then these of all."""
+
+    def few(asked: Array, tables: Any, assets: tuple[Any, Any]) -> _T:
         *geoms, moved = tables
         first, second = (own._replace(assets=of) for own, of in zip(geoms, assets, strict=True))
         return _pairs_moved(function(asked, (first, second), _pairs_moved(moved, 0, -2)), -2, 0)
 
     one, other = (s._replace(assets=None) for s in shapes)
-    assets = tuple(s.assets for s in shapes)
-    found = derived_where_asked(few, asked, (one, other, _pairs_moved(others, -2, 0)), assets)
-    return _pairs_moved(found, 0, -2)
+    return few, (one, other, _pairs_moved(others, -2, 0)), (shapes[0].assets, shapes[1].assets)
 
 
 def _pairs_moved(tree: _T, source: int, to: int) -> _T:
