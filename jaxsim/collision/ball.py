@@ -38,8 +38,8 @@ def ball_box(centre: Vec, radius: Array, box: Placed) -> Points:
     for k in range(1, 6):
         nearer = faces[k] < depth
         depth, face = jnp.where(nearer, faces[k], depth), jnp.where(nearer, k, face)
-    sign = jnp.where(face % 2 == 0, 1.0, -1.0).astype(depth.dtype)
-    inward = Vec(*(jnp.where(face // 2 == k, sign, 0.0) for k in range(3)))
+    sign = jnp.where(face & 1 == 0, 1.0, -1.0).astype(depth.dtype)
+    inward = Vec(*(jnp.where(face >> 1 == k, sign, 0.0) for k in range(3)))
 
     normal, length = unit(away, inward)
     length = jnp.where(inside, -depth, length)

@@ -8,6 +8,7 @@ from jax import Array, lax
 
 from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import stage
+from jaxsim.math.whole import quotient, remainder
 
 __all__ = ["clip_to_rectangle"]
 
@@ -94,9 +95,9 @@ def _corner(code: Array, centre: Vec, u: Vec, v: Vec, half_x: Array, half_y: Arr
     A code says where an edge ends, and which: 0-3 beginnings of the edges, 4-7 their ends, 8-11 corners of the
     rectangle. Edge k runs from corner k to the next: ++, -+, --, +-.
     """
-    number, cut = code // _CUTS, code % _CUTS
-    edge = number % 4
-    on_edge, begins, along_u = number < 8, number < 4, edge % 2 == 0
+    number, cut = quotient(code, _CUTS), remainder(code, _CUTS)
+    edge = remainder(number, 4)
+    on_edge, begins, along_u = number < 8, number < 4, edge & 1 == 0
     sign_u = jnp.where((edge == 0) | (edge == 3), 1.0, -1.0).astype(centre.x.dtype)
     sign_v = jnp.where(edge < 2, 1.0, -1.0).astype(centre.x.dtype)
     c, u, v, hx, hy = centre.lifted(), u.lifted(), v.lifted(), half_x[:, None], half_y[:, None]

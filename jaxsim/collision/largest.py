@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import platform, stage
@@ -23,8 +23,16 @@ def along(direction: Vec, vectors: Array) -> Array:
 
 
 def entries_at(table: Array, index: Array) -> Array:
-    """Entries (n, m, W) of a table (n, k, 1 or W), at `index` (n, m, W)."""
-    return jnp.take_along_axis(table, index, axis=1, mode="clip")
+    """Entries (n, m, W) of a table (n, k, 1 or W), at `index` (n, m, W); beyond its ends the first or the last."""
+    own = (0, 2) if table.shape[-1] == index.shape[-1] else (0,)
+    dims = lax.GatherDimensionNumbers(
+        offset_dims=(),
+        collapsed_slice_dims=tuple(axis for axis in (1, 2) if axis not in own),
+        start_index_map=(1,),
+        operand_batching_dims=own,
+        start_indices_batching_dims=own,
+    )
+    return lax.gather(table, index[..., None], dims, (1, 1, 1), mode=lax.GatherScatterMode.CLIP)
 
 
 def entry_at(table: Array, index: Array) -> Array:

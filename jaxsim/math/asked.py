@@ -26,6 +26,7 @@ from jaxsim.math.few_kernels import call_in_few_kernels
 from jaxsim.math.gather import first_marked, width_of
 from jaxsim.math.linear import primitive
 from jaxsim.math.stage import platform
+from jaxsim.math.whole import quotient, remainder
 
 __all__ = ["derived_of_few", "derived_where_asked", "lanes_of", "where_asked"]
 
@@ -184,7 +185,7 @@ def _rounds(
     def some(start: Array) -> list[Array]:
         """The pairs and worlds of some that are asked, beyond the last out of bounds, and what is found of them."""
         chosen = lax.dynamic_slice_in_dim(numbers, start, lanes)
-        pair, world = chosen // width, chosen % width
+        pair, world = quotient(chosen, width), remainder(chosen, width)
 
         def own(x: Array) -> Array:
             at = world if x.shape[-1] == width else 0 * world
@@ -197,11 +198,16 @@ def _rounds(
     types = traced.out_avals[2:]
     given = [(pairs, width)] * len(types) if places is None else places
 
+    # on a CPU a list until all are found: to put some in their places copies all places (math/few_kernels.py)
+    listed = [place == (pairs, width) and platform() == "cpu" and width > 1 for place in given]
+
     def more(state: tuple[Array, list[Array]]) -> tuple[Array, list[Array]]:
         start, found = state
         pair, world, *new = jaxpr_as_fun(traced)(start)
 
-        def put(into: Array, x: Array, place: tuple[int, int]) -> Array:
+        def put(into: Array, x: Array, place: tuple[int, int], listed: bool) -> Array:
+            if listed:
+                return lax.dynamic_update_slice_in_dim(into, x, start, axis=-1)
             if place == _WHOLE:
                 return into + jnp.sum(jnp.where(pair < pairs, x, 0), axis=-1, keepdims=True)
             rows = pair if len(into) == pairs else jnp.where(pair < pairs, 0, 1)
@@ -210,10 +216,29 @@ def _rounds(
             alone = place == (pairs, width)
             return own.set(x, mode="drop") if alone else own.add(x, mode="drop")
 
-        return start + lanes, list(map(put, found, new, given))
+        return start + lanes, list(map(put, found, new, given, listed))
 
-    empty = [jnp.zeros(_shape(x, place), x.dtype) for x, place in zip(types, given, strict=True)]
-    return lax.while_loop(lambda state: state[0] < count, more, (first, empty))[1]
+    def empty(shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+        return [jnp.zeros(shape, x.dtype) for shape, x in zip(shapes, types, strict=True)]
+
+    whole = [_shape(x, place) for x, place in zip(types, given, strict=True)]
+    lists = [
+        (1, *shape[1:-1], len(numbers)) if some else shape for shape, some in zip(whole, listed, strict=True)
+    ]
+    found = lax.while_loop(lambda state: state[0] < count, more, (first, empty(lists)))[1]
+    if not any(listed):
+        return found
+
+    def place(k: Array, into: list[Array]) -> list[Array]:
+        pair, world = quotient(numbers[k], width), remainder(numbers[k], width)
+
+        def placed(into: Array, x: Array) -> Array:
+            own = lax.dynamic_slice_in_dim(x, k, 1, axis=-1)
+            return lax.dynamic_update_slice(into, own, (pair, *[first] * (x.ndim - 2), world))
+
+        return [placed(y, x) if some else x for y, x, some in zip(into, found, listed, strict=True)]
+
+    return lax.fori_loop(0, count, place, empty(whole))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

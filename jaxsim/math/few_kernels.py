@@ -48,6 +48,9 @@ _KNOWN = frozenset(_PLAIN.split())
 _MOST = 1024
 """Most equations of a kernel: the time to compile one grows faster than its length."""
 
+_SMALL = 4096
+"""Most numbers of which a kernel replaces some: it returns its arguments, hence replaces them in a copy."""
+
 _INSIDE = {"inlineable": "true", "xla_cpu_small_call": None}
 """Marks of what is inside of a call; without the first it would have that of the call when JAX differentiates it."""
 
@@ -153,6 +156,11 @@ def _weight(eqn: Any) -> int:
     return 1 + sum(_weight(e) for program in inner for e in program.jaxpr.eqns)
 
 
+def _stays_outside(eqn: Any) -> bool:
+    """Whether it replaces some of many numbers."""
+    return eqn.primitive.name == "dynamic_update_slice" and eqn.invars[0].aval.size > _SMALL
+
+
 def _in_kernels(program: ClosedJaxpr, *args: Any) -> list[Any]:
     """Evaluates a program in kernels of consecutive equations; one that is too large is itself so evaluated."""
     program, needed = _needed(program, args)
@@ -160,7 +168,7 @@ def _in_kernels(program: ClosedJaxpr, *args: Any) -> list[Any]:
     parts: list[list[Any]] = []
     room = 0
     for eqn in jaxpr.eqns:
-        weight = _weight(eqn)
+        weight = _MOST + 1 if _stays_outside(eqn) else _weight(eqn)
         if weight > room:
             parts.append([])
             room = _MOST
@@ -171,7 +179,7 @@ def _in_kernels(program: ClosedJaxpr, *args: Any) -> list[Any]:
         later.append(later[-1].union(*(_variables(eqn.invars) for eqn in part)))
     values = _given(program, needed)
     for part, asked in zip(parts, later[-2::-1], strict=True):
-        if _weight(part[0]) > _MOST:
+        if _weight(part[0]) > _MOST or _stays_outside(part[0]):
             _extend(values, part, _in_kernels)
         else:
             _extend_in_call(values, part, asked)

@@ -18,6 +18,7 @@ from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.largest import entries_at, entry_at
 from jaxsim.collision.vec import Vec, unit
 from jaxsim.math.stage import stage
+from jaxsim.math.whole import remainder
 
 __all__ = ["Ring", "common_part", "largest_four", "on_or_below"]
 
@@ -162,7 +163,7 @@ def on_or_below(ring: Ring, low: Array) -> tuple[Ring, Array]:
     room = ring.line.shape[1]
     first = jnp.min(jnp.where(low, place, room), axis=1, keepdims=True)
     after = jnp.where(place < leading, place, place + (ring.size - kept)[:, None])
-    source = jnp.where(leading > 0, after, place + first) % room
+    source = remainder(jnp.where(leading > 0, after, place + first), room)
     before = jnp.where(source > 0, source, jnp.maximum(ring.size, 1)[:, None]) - 1
     left = Ring(Vec(*(entries_at(c, source) for c in ring.point)), entries_at(ring.line, source), kept)
     return left, entries_at(ring.line, before)

@@ -30,6 +30,7 @@ from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
 from jaxsim.math.stage import platform, stage
+from jaxsim.math.whole import quotient, remainder
 
 __all__ = ["Meeting", "meeting"]
 
@@ -260,7 +261,8 @@ def _most(values: Array, marks: Array) -> tuple[Array, Array, Array]:
         return entry_at(most, row), row, entry_at(column, row)
     flat = held.reshape(held.shape[0], -1, held.shape[-1])
     number = first_largest(flat)
-    return entry_at(flat, number), number // held.shape[2], number % held.shape[2]
+    columns = held.shape[2]
+    return entry_at(flat, number), quotient(number, columns), remainder(number, columns)
 
 
 @stage

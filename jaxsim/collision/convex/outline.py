@@ -8,7 +8,7 @@ meshes have more corners than that; where one does, all of them are looked at in
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +21,7 @@ from jaxsim.collision.vec import Vec, fallback_unit, unit
 from jaxsim.enums import GeomType
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import stage
+from jaxsim.math.whole import remainder
 
 __all__ = [
     "Outline",
@@ -35,6 +36,8 @@ __all__ = [
     "shape_outline",
 ]
 
+_Number = TypeVar("_Number", Array, np.ndarray)
+
 _CAP = 16
 """Corners of the polygon in a cylinder's cap."""
 _MANTLE = 2 * _CAP
@@ -42,10 +45,6 @@ _MANTLE = 2 * _CAP
 _UPRIGHT = 1e-3
 """Sine of the angle to a cylinder's axis below which a direction chooses no edge of the mantle: the cap faces it."""
 
-_BOX_TURNS = np.array([[1, 1], [1, 0], [0, 0], [0, 1]])
-"""Corners of a face of a box, clockwise: which end of the axis after that of its normal, and of the next."""
-_BOX_BEGINS = np.array([0, 2, 3, 0, 0, 1])
-"""Where in them the C engine begins, of the faces x, y, z, -x, -y, -z."""
 
 _CAPPED = 0.9
 """Cosine of the angle between a direction and a cylinder's axis below which the caps do not turn to the direction.
@@ -112,7 +111,7 @@ def _cylinder_corners(shape: Shape, direction: Vec, numbers: Array) -> Vec:
     lower = jnp.where(mantle, numbers > _MANTLE, numbers >= _CAP)
     sign = jnp.where(lower, -1.0, 1.0).astype(half.dtype)
     angle = -2 * np.pi / _CAP * np.arange(_CAP)  # clockwise, seen from above
-    cosine, sine = (jnp.asarray(x, half.dtype)[numbers % _CAP] for x in (np.cos(angle), np.sin(angle)))
+    cosine, sine = (jnp.asarray(x, half.dtype)[remainder(numbers, _CAP)] for x in (np.cos(angle), np.sin(angle)))
     x, y = jnp.where(mantle, rim.x, cosine), jnp.where(mantle, rim.y, sign * sine)
     return Vec(radius * x, radius * y, half * sign)
 
@@ -151,7 +150,7 @@ def normals_at(types: Sequence[int], shape: Shape, sides: Array) -> Vec:
         elif kind in (GeomType.BOX, GeomType.CYLINDER):
             axes = 3 if kind == GeomType.BOX else 1
             sign = jnp.where(mine, jnp.where(sides < axes, 1.0, -1.0), 0.0).astype(zero.dtype)
-            axis = sides % 3 if kind == GeomType.BOX else jnp.full_like(sides, 2)
+            axis = remainder(jnp.maximum(sides, 0), 3) if kind == GeomType.BOX else jnp.full_like(sides, 2)
             found = found + Vec(*(jnp.where(axis == k, sign, 0.0) for k in range(3)))
     return shape.axes.to_world(found)
 
@@ -209,7 +208,7 @@ def faces_at(types: Sequence[int], shape: Shape, sides: Array, large: bool) -> A
         mine = (shape.kind == kind) & (sides >= 0)
         number = jnp.where(mine, sides, 0)
         if kind == GeomType.BOX:
-            own = _box_face(number)
+            own = rows_by_world(jnp.asarray(_box_faces(), jnp.int32)[..., None], number)
         elif kind == GeomType.CYLINDER:
             own = jnp.arange(_CAP, dtype=jnp.int32)[:, None] + _CAP * number[:, None]
         elif kind == GeomType.MESH:
@@ -245,18 +244,19 @@ def _mesh_face(tables: Tables, polygon: Array, large: bool) -> Array:
     return jnp.where(row[:, None] >= 0, whole, filled(corners, whole.shape[1]))
 
 
-def _box_face(side: Array) -> Array:
-    axis, up = side % 3, 1 - side // 3
-    begin = jnp.asarray(_BOX_BEGINS, jnp.int32)[side]
-    turns = [jnp.asarray(_BOX_TURNS, jnp.int32)[(begin + k) % 4] for k in range(4)]
-    return _joined(
-        [_box_number(axis, up, t[..., 0], jnp.where(up > 0, t[..., 1], 1 - t[..., 1])) for t in turns]
-    )
+def _box_faces() -> np.ndarray:
+    """Corners of the faces x, y, z, -x, -y, -z of a box, clockwise, from where the C engine begins, (6, 4)."""
+    side, begin = np.arange(6)[:, None], np.array([0, 2, 3, 0, 0, 1])[:, None]
+    turns = np.array([[1, 1], [1, 0], [0, 0], [0, 1]])  # which end of the axis after the normal's, and of the next
+    u, v = np.moveaxis(turns[(begin + np.arange(4)) % 4], -1, 0)
+    up = 1 - side // 3
+    return _box_number([(side + k) % 3 for k in range(3)], (up, u, np.where(up > 0, v, 1 - v)))
 
 
-def _box_number(axis: Array, up: Array, u: Array, v: Array) -> Array:
-    """The number of the corner at which ends of an axis and of the two after it."""
-    return (up << axis) | (u << (axis + 1) % 3) | (v << (axis + 2) % 3)
+def _box_number(axes: Sequence[_Number], ends: Sequence[_Number]) -> _Number:
+    """The number of a box's corner, from its ends of three axes."""
+    one, two, three = (end << axis for end, axis in zip(ends, axes, strict=True))
+    return one | two | three
 
 
 def filled(polygon: Array, sides: int) -> Array:
@@ -267,11 +267,12 @@ def filled(polygon: Array, sides: int) -> Array:
 def _of_box(local: Vec) -> Outline:
     """Of boxes, for local directions, components (npair, W): the axis nearest to them is the face's normal."""
     number = _largest_axis(local)
-    turned = Vec(*(local.pick((number + k) % 3) for k in range(3)))
+    axes = [remainder(number + k, 3) for k in range(3)]
+    turned = Vec(*map(local.pick, axes))
     up, u_end, v_end = ((c >= 0).astype(jnp.int32) for c in turned)
     along_u = jnp.abs(turned.y) <= jnp.abs(turned.z)
     ends = [
-        _box_number(number, up, jnp.where(along_u, s, u_end), jnp.where(along_u, v_end, s)) for s in (1, 0)
+        _box_number(axes, (up, jnp.where(along_u, s, u_end), jnp.where(along_u, v_end, s))) for s in (1, 0)
     ]
     return Outline(_joined(ends), number + 3 * (1 - up))
 

@@ -34,6 +34,7 @@ from jaxsim.collision.largest import entries_at, first_largest
 from jaxsim.collision.points import Points, Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import long_stage, stage
+from jaxsim.math.whole import remainder
 
 __all__ = ["contact_patch"]
 
@@ -287,7 +288,7 @@ def _lines(
     other = jnp.where(goes < m, goes, jnp.where(crossing, came, 0))
 
     def ends(polygon: Array, line: Array) -> tuple[Array, Array]:
-        return entries_at(polygon, line), entries_at(polygon, (line + 1) % m)
+        return entries_at(polygon, line), entries_at(polygon, remainder(line + 1, m))
 
     # the ring goes round as what is cut does, and along the sides that cut from their ends
     of_cut, of_cutting = ends(cut, own), ends(cutting, other)[::-1]

@@ -129,14 +129,14 @@ def _tetrahedron(pairs: Sequence[Pair], found: Nearest) -> tuple[Vertex, Array, 
     def look(n: Array, state: tuple[Vertex, Array, Vertex]) -> tuple[Vertex, Array, Vertex]:
         """Looks along the direction for corner 1, 2 or 3, or against it and then decides."""
         vertices, whole, along = state
-        flat, direction = settled(_missing(vertices.point, n // 2))
-        backward = n % 2 == 1
+        flat, direction = settled(_missing(vertices.point, n >> 1))
+        backward = n & 1 == 1
         new = farthest(pairs, (-direction).where(backward, direction))
         beyond = pick(settled(_ahead(along.point, new.point, direction, vertices.point)), along, new)
         whole = whole & (~backward | ~flat)
         # with another base the fourth corner may be anywhere
-        place = jnp.arange(_FIRST_VERTICES).reshape(-1, 1, 1) == n // 2 + 1
-        given = place & backward & (flat | (~whole & (n // 2 == 2)))
+        place = jnp.arange(_FIRST_VERTICES).reshape(-1, 1, 1) == n >> 1 + 1
+        given = place & backward & (flat | (~whole & (n >> 1 == 2)))
         return pick(given, beyond, vertices), whole, new
 
     first = jax.tree.map(lambda x: x[0], order)
@@ -237,7 +237,7 @@ def _round(pairs: Sequence[Pair], gap: Array, rounding: Array, most: Array, stat
     new = farthest(pairs, normal)
     upper = _upper(normal, new.point)
     verdict = settled(_verdict(state, lower, upper, gap))
-    expand, better = verdict >= _GROWS, verdict % 2 == 1
+    expand, better = verdict >= _GROWS, verdict & 1 == 1
 
     row = state.rounds + _FIRST_VERTICES
     place = _places(settled(_seeing(state, new.point, rounding)), state.faces, slot, expand)

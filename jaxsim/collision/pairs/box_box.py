@@ -22,6 +22,7 @@ from jaxsim.collision.vec import Frame, Vec
 from jaxsim.enums import GeomType
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.stage import long_stage
+from jaxsim.math.whole import quotient, remainder
 from jaxsim.structure.colliders import collider
 
 __all__ = ["box_box"]
@@ -193,7 +194,7 @@ def _edge_contact(code: Array, R: _Matrix, p21: Vec, box1: Placed, box2: Placed)
     """
     tiny = _rounding(p21.x.dtype).sign
     code = jnp.maximum(code - 6, 0)
-    i, j = code // 3, code % 3
+    i, j = quotient(code, 3), remainder(code, 3)
     rows = _matrix(_cycle(row, j) for row in _cycle_rows(R, i))
     axes, p = _cycle_rows(box1.axes, i), _cycle(p21, i)
     s1, s2 = _cycle(box1.size, i), _cycle(box2.size, j)
@@ -244,10 +245,10 @@ def _face_contact(
     Reference axes are cycled to (x, y, normal).
     """
     first = (code < 3) | (code >= 6)
-    a = jnp.where(code < 0, 0, code) % 3
+    a = remainder(jnp.maximum(code, 0), 3)
     transposed = tuple(Vec(*column) for column in zip(*R, strict=True))
     rinc = tuple(r.where(first, t) for r, t in zip(R, transposed, strict=True))
-    side = (a + 1) % 3
+    side = remainder(a + 1, 3)
     rows = _cycle_rows(rinc, side)  # pyright: ignore
     centre = _cycle(p21.where(first, p12), side)
     half = _cycle(box1.size.where(first, box2.size), side)

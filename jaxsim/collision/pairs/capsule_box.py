@@ -201,7 +201,7 @@ def _nearest_edge(square: Array, best: _Nearest) -> _Nearest:
         nearer = square[..., n // 4, n % 4, :] < least - MINVAL
         least = jnp.where(nearer, square[..., n // 4, n % 4, :], least)
         number = jnp.where(nearer, n, number)
-    axis, signs = number // 4, number % 4
+    axis, signs = number >> 2, number & 3
     low, high = jnp.where(axis == 0, 1, 0), jnp.where(axis == 2, 1, 2)
     corner = (signs & 1) << low | (signs >> 1) << high
     edge = _Nearest(least, jnp.full_like(best.kind, _Feature.EDGE), axis, corner, jnp.zeros_like(least))

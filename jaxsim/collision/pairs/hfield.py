@@ -33,6 +33,7 @@ from jaxsim.math.asked import derived_of_few
 from jaxsim.math.axis import take
 from jaxsim.math.gather import rows_by_world, width_of
 from jaxsim.math.stage import long_stage
+from jaxsim.math.whole import quotient, remainder
 from jaxsim.model import Model
 from jaxsim.pytree import Static
 from jaxsim.structure.colliders import Collider, collider
@@ -292,8 +293,9 @@ def _below(grid: _Grid, cells: _Cells, reach: Array, asked: Array, number: Array
 
 def _place(first: tuple[Array, Array], number: Array, columns: int) -> tuple[Array, Array, Array]:
     """Column and row of a prism's cell in the field, and which of the two it is: 0 has the row's, 1 the next."""
-    cell = number // 2
-    return first[0][:, None] + cell % columns, first[1][:, None] + cell // columns, number % 2
+    cell = number >> 1
+    column, row = remainder(cell, columns), quotient(cell, columns)
+    return first[0][:, None] + column, first[1][:, None] + row, number & 1
 
 
 @long_stage
