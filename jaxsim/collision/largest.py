@@ -22,13 +22,16 @@ def along(direction: Vec, vectors: Array) -> Array:
     return Vec.split(vectors).dot(direction.lifted())
 
 
-def entries_at(table: Array, index: Array) -> Array:
-    """Entries (n, m, W) of a table (n, k, 1 or W), at `index` (n, m, W); beyond its ends the first or the last."""
-    own = (0, 2) if table.shape[-1] == index.shape[-1] else (0,)
+def entries_at(table: Array, index: Array, axis: int = 1) -> Array:
+    """Entries (n, m, W) of a table (n, k, 1 or W), at `index` (n, m, W); beyond its ends the first or the last.
+
+    On the first of the axes instead: (m, n, W) of (k, n, 1 or W).
+    """
+    own = (1 - axis, 2) if table.shape[-1] == index.shape[-1] else (1 - axis,)
     dims = lax.GatherDimensionNumbers(
         offset_dims=(),
-        collapsed_slice_dims=tuple(axis for axis in (1, 2) if axis not in own),
-        start_index_map=(1,),
+        collapsed_slice_dims=tuple(k for k in range(3) if k not in own),
+        start_index_map=(axis,),
         operand_batching_dims=own,
         start_indices_batching_dims=own,
     )

@@ -33,6 +33,7 @@ __all__ = [
 Index = np.ndarray | Array
 
 _IN_BOUNDS = lax.GatherScatterMode.PROMISE_IN_BOUNDS
+_TRUSTED: dict[str, Any] = {"mode": "promise_in_bounds", "wrap_negative_indices": False}
 
 
 def rows_by_world(table: Array, rows: Array) -> Array:
@@ -45,9 +46,9 @@ def rows_by_world(table: Array, rows: Array) -> Array:
     """
     lead, inner = rows.ndim - 1, table.shape[1:-1]
     if table.shape[-1] == 1:
-        return jnp.moveaxis(table[..., 0].at[rows].get(mode="promise_in_bounds"), lead, -1)
+        return jnp.moveaxis(table[..., 0].at[rows].get(**_TRUSTED), lead, -1)
     if rows.shape[-1] == 1:
-        return table.at[rows[..., 0]].get(mode="promise_in_bounds")
+        return table.at[rows[..., 0]].get(**_TRUSTED)
     flat = table.reshape(table.shape[0], -1, table.shape[-1])
     dims = lax.GatherDimensionNumbers(
         offset_dims=(lead,),
@@ -63,13 +64,12 @@ def rows_by_world(table: Array, rows: Array) -> Array:
 def add_by_world(x: Array, rows: Array, n: int) -> Array:
     """Sums x (..., W) into n rows: number [..., w] goes to `rows[..., w]`. The transpose of `rows_by_world`."""
     into = jnp.zeros((n, x.shape[-1]), x.dtype)
-    add: dict[str, Any] = {"mode": "promise_in_bounds", "wrap_negative_indices": False}
     if rows.shape[-1] == 1:
-        return into.at[rows[..., 0]].add(x, **add)
+        return into.at[rows[..., 0]].add(x, **_TRUSTED)
     width = x.shape[-1]
     # flat places are an index as it is: of rows and worlds XLA would first make a table of pairs
     places = (rows * width + jnp.arange(width, dtype=rows.dtype)).reshape(-1)
-    return into.reshape(-1).at[places].add(x.reshape(-1), **add).reshape(n, width)
+    return into.reshape(-1).at[places].add(x.reshape(-1), **_TRUSTED).reshape(n, width)
 
 
 def first_marked(marked: Array, size: int, fill: Array | int) -> Array:
@@ -107,7 +107,7 @@ def entries(table: np.ndarray, rows: Index) -> Index:
     """Entries `table[rows]` of a constant (n,), of the kind that `rows` is."""
     if isinstance(rows, np.ndarray):
         return table[rows]
-    return jnp.asarray(table).at[rows].get(mode="promise_in_bounds")
+    return jnp.asarray(table).at[rows].get(**_TRUSTED)
 
 
 def rows_of(table: Array, rows: Index) -> Array:

@@ -25,6 +25,7 @@ from jax import Array, lax
 from jaxsim.collision.convex.difference import Pair, Vertex, farthest, pick, smooth_rows
 from jaxsim.collision.convex.gjk import Nearest
 from jaxsim.collision.convex.settle import settled
+from jaxsim.collision.largest import entries_at
 from jaxsim.collision.points import Search
 from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import stage
@@ -350,7 +351,7 @@ def _fan(vertices: Vertex, edges: Array, w: Vec, row: Array) -> tuple[Array, Vec
     """The faces between edges and the new vertex, their normals and distances."""
     some = edges != _NONE
     start, stop = jnp.where(some, edges & 255, 0), jnp.where(some, (edges >> 8) & 255, 0)
-    a, b = (Vec(*(jnp.take_along_axis(c, n, axis=0) for c in vertices.point)) for n in (start, stop))
+    a, b = (Vec(*(entries_at(c, n, axis=0) for c in vertices.point)) for n in (start, stop))
     normal, dist = plane(a, b, w)
     zero = jnp.zeros((), dist.dtype)
     return (
@@ -456,9 +457,9 @@ def _length(v: Vec) -> Array:
 
 
 def _row(table: Array, index: Array) -> Array:
-    return jnp.take_along_axis(table, index[None], axis=0)[0]
+    return entries_at(table, index[None], axis=0)[0]
 
 
 def _rows(vertices: Vertex, index: Array) -> Vertex:
     """Vertices by number, (n, npair, W)."""
-    return jax.tree.map(lambda x: jnp.take_along_axis(x, index, axis=0), vertices)
+    return jax.tree.map(lambda x: entries_at(x, index, axis=0), vertices)
