@@ -68,7 +68,11 @@ def pick_nearest(
     number = np.concatenate([np.pad(x, (0, -len(x) % _WORD)) for x in numbers])
     words = concat([_marked(x) for x in marks])
     rows, filled, overflow = _picked(words, len(number), key, lax.stop_gradient(tables), slots)
-    return jnp.asarray(number).at[rows].get(mode="promise_in_bounds", wrap_negative_indices=False), filled, overflow
+    return (
+        jnp.asarray(number).at[rows].get(mode="promise_in_bounds", wrap_negative_indices=False),
+        filled,
+        overflow,
+    )
 
 
 def _picked(

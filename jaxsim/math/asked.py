@@ -189,7 +189,9 @@ def _rounds(
 
         def own(x: Array) -> Array:
             at = world if x.shape[-1] == width else 0 * world
-            return jnp.moveaxis(x.at[pair, ..., at].get(mode="clip", wrap_negative_indices=False), 0, -1)[None]
+            return jnp.moveaxis(x.at[pair, ..., at].get(mode="clip", wrap_negative_indices=False), 0, -1)[
+                None
+            ]
 
         return [pair, world, *function((pair < pairs)[None], *map(own, tables))]
 

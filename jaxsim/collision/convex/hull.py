@@ -21,6 +21,7 @@ from jaxsim.collision.vec import Vec
 from jaxsim.hulls import Hulls
 from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world, widen, width_of
+from jaxsim.math.linear import operation
 from jaxsim.math.safe import normalize
 from jaxsim.math.stage import platform
 from jaxsim.math.vector import cross
@@ -232,10 +233,21 @@ def _looked_up(hull: Hull, direction: Vec) -> Array:
     """The farthest of the corners that are listed for a direction, or what is found from there by a climb."""
     tables, vert, _, moved = hull.tables
     assert moved is not None
+    row = first_row(tables, hull.mesh, direction)
+    if platform() == "cuda":
+        return look_up_in_kernel(tables, vert, moved, direction, row)
+    return _climbed(tables.row, tables.near, vert, moved, *direction, row)
+
+
+def _all_at_once(
+    rows: Array, near_of: Array, vert: Array, moved: Array, x: Array, y: Array, z: Array, row: Array
+) -> Array:
+    """What searches find that begin at a row, (npair, W): all of them look at a row, and at the next one."""
+    direction = Vec(x, y, z)
 
     def go_on(at: _Search) -> _Search:
         """Looks at one row of corners."""
-        row = rows_by_world(tables.row, at.row)
+        row = rows_by_world(rows, at.row)
         near, what = row[:, :WIDTH], row[:, WIDTH]
         heights = along(direction, rows_by_world(vert, near))
         number = first_largest(heights)
@@ -249,17 +261,33 @@ def _looked_up(hull: Hull, direction: Vec) -> Array:
         return _Search(
             corner,
             jnp.where(better, best, at.height),
-            jnp.where(climbs, rows_by_world(tables.near, corner), at.row + more),
+            jnp.where(climbs, rows_by_world(near_of, corner), at.row + more),
             at.running & (climbs | more),
         )
 
-    row = first_row(tables, hull.mesh, direction)
-    if platform() == "cuda":
-        return look_up_in_kernel(tables, vert, moved, direction, row)
     everyone = jnp.ones(row.shape, bool)
-    corner = rows_by_world(tables.row[:, 0], row)
-    start = _Search(corner, jnp.full(row.shape, -jnp.inf, direction.x.dtype), row, everyone)
+    corner = rows_by_world(rows[:, 0], row)
+    start = _Search(corner, jnp.full(row.shape, -jnp.inf, x.dtype), row, everyone)
     return lax.while_loop(lambda at: jnp.any(at.running), go_on, start).corner
+
+
+def _one_by_one(rows: Array, near_of: Array, vert: Array, moved: Array, *lanes: Array) -> Array:
+    """The same, one search after the other: together all look at as many rows as the longest of them."""
+    if vert.shape[-1] > 1:
+        return _all_at_once(rows, near_of, vert, moved, *lanes)
+    shape = lanes[-1].shape
+    lanes = tuple(x.reshape(1, -1) for x in lanes)
+
+    def put(k: Array, found: Array) -> Array:
+        own = (lax.dynamic_slice_in_dim(x, k, 1, axis=1) for x in lanes)
+        return lax.dynamic_update_slice_in_dim(
+            found, _all_at_once(rows, near_of, vert, moved, *own), k, axis=1
+        )
+
+    return lax.fori_loop(0, lanes[-1].size, put, jnp.zeros((1, lanes[-1].size), rows.dtype)).reshape(shape)
+
+
+_climbed = operation(_all_at_once, _one_by_one)
 
 
 def first_row(tables: Hulls, mesh: Array, direction: Vec) -> Array:

@@ -130,14 +130,14 @@ def _tetrahedron(pairs: Sequence[Pair], found: Nearest) -> tuple[Vertex, Array, 
     def look(n: Array, state: tuple[Vertex, Array, Vertex]) -> tuple[Vertex, Array, Vertex]:
         """Looks along the direction for corner 1, 2 or 3, or against it and then decides."""
         vertices, whole, along = state
-        flat, direction = settled(_missing(vertices.point, n >> 1))
-        backward = n & 1 == 1
+        flat, direction = settled(_missing(vertices.point, n // 2))
+        backward = n % 2 == 1
         new = farthest(pairs, (-direction).where(backward, direction))
         beyond = pick(settled(_ahead(along.point, new.point, direction, vertices.point)), along, new)
         whole = whole & (~backward | ~flat)
         # with another base the fourth corner may be anywhere
-        place = jnp.arange(_FIRST_VERTICES).reshape(-1, 1, 1) == n >> 1 + 1
-        given = place & backward & (flat | (~whole & (n >> 1 == 2)))
+        place = jnp.arange(_FIRST_VERTICES).reshape(-1, 1, 1) == n // 2 + 1
+        given = place & backward & (flat | (~whole & (n // 2 == 2)))
         return pick(given, beyond, vertices), whole, new
 
     first = jax.tree.map(lambda x: x[0], order)

@@ -176,7 +176,7 @@ def _polished(
         """From normals, overlaps and shares of steps (npair, W) to the next; one that is no better is shortened."""
         n, value, share = state
         last = count == _STEPS
-        slack = jnp.where((count & 1 == 0) & ~last, _NEARLY, _exactly(value)).astype(value.dtype)
+        slack = jnp.where((count % 2 == 0) & ~last, _NEARLY, _exactly(value)).astype(value.dtype)
         choice = settled(_choose(core1, core2, f, n, slack))
         full = _next(core1, core2, f, n, choice)
         new = full.where(last, _unit(n + (full - n) * share))
