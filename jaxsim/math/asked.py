@@ -189,9 +189,8 @@ def _rounds(
 
         def own(x: Array) -> Array:
             at = world if x.shape[-1] == width else 0 * world
-            return jnp.moveaxis(x.at[pair, ..., at].get(mode="clip", wrap_negative_indices=False), 0, -1)[
-                None
-            ]
+            picked = x.at[pair, ..., at].get(mode="clip", wrap_negative_indices=False)
+            return jnp.moveaxis(picked, 0, -1)[None]
 
         return [pair, world, *function((pair < pairs)[None], *map(own, tables))]
 
@@ -200,7 +199,7 @@ def _rounds(
     types = traced.out_avals[2:]
     given = [(pairs, width)] * len(types) if places is None else places
 
-    # on a CPU a list until all are found: to put some in their places copies all places (math/few_kernels.py)
+    # on a CPU a list until all are found: each round that puts some in their places copies all (math/few_kernels.py)
     listed = [place == (pairs, width) and platform() == "cpu" and width > 1 for place in given]
 
     def more(state: tuple[Array, list[Array]]) -> tuple[Array, list[Array]]:
@@ -220,27 +219,35 @@ def _rounds(
 
         return start + lanes, list(map(put, found, new, given, listed))
 
-    def empty(shapes: Sequence[tuple[int, ...]]) -> list[Array]:
-        return [jnp.zeros(shape, x.dtype) for shape, x in zip(shapes, types, strict=True)]
-
-    whole = [_shape(x, place) for x, place in zip(types, given, strict=True)]
-    lists = [
-        (1, *shape[1:-1], len(numbers)) if some else shape for shape, some in zip(whole, listed, strict=True)
+    empty = [
+        jnp.zeros((1, *x.shape[1:-1], len(numbers)) if some else _shape(x, place), x.dtype)
+        for x, place, some in zip(types, given, listed, strict=True)
     ]
-    found = lax.while_loop(lambda state: state[0] < count, more, (first, empty(lists)))[1]
-    if not any(listed):
-        return found
+    found = lax.while_loop(lambda state: state[0] < count, more, (first, empty))[1]
+    placed = iter(
+        _in_places([x for x, some in zip(found, listed, strict=True) if some], numbers, count, asked)
+    )
+    return [next(placed) if some else x for x, some in zip(found, listed, strict=True)]
 
-    def place(k: Array, into: list[Array]) -> list[Array]:
+
+def _in_places(lists: Sequence[Array], numbers: Array, count: Array, asked: Array) -> list[Array]:
+    """Arrays (npair, ..., W) from the lists (1, ..., n) of what was found of what is asked, the first `count` of them.
+
+    Entry k is of pair and world `numbers[k]` of `asked`, (npair, W) as one axis.
+    """
+    pairs, width = asked.shape
+
+    def put(k: Array, into: list[Array]) -> list[Array]:
         pair, world = quotient(numbers[k], width), remainder(numbers[k], width)
+        return [
+            lax.dynamic_update_slice(
+                y, lax.dynamic_slice_in_dim(x, k, 1, axis=-1), (pair, *[0 * pair] * (x.ndim - 2), world)
+            )
+            for y, x in zip(into, lists, strict=True)
+        ]
 
-        def placed(into: Array, x: Array) -> Array:
-            own = lax.dynamic_slice_in_dim(x, k, 1, axis=-1)
-            return lax.dynamic_update_slice(into, own, (pair, *[first] * (x.ndim - 2), world))
-
-        return [placed(y, x) if some else x for y, x, some in zip(into, found, listed, strict=True)]
-
-    return lax.fori_loop(0, count, place, empty(whole))
+    empty = [jnp.zeros((pairs, *x.shape[1:-1], width), x.dtype) for x in lists]
+    return lax.fori_loop(0, count, put, empty) if lists else []
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

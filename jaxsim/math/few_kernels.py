@@ -156,9 +156,10 @@ def _weight(eqn: Any) -> int:
     return 1 + sum(_weight(e) for program in inner for e in program.jaxpr.eqns)
 
 
-def _stays_outside(eqn: Any) -> bool:
-    """Whether it replaces some of many numbers."""
-    return eqn.primitive.name == "dynamic_update_slice" and eqn.invars[0].aval.size > _SMALL
+def _load(eqn: Any) -> int:
+    """Its weight in a kernel; what replaces some of many numbers is in none."""
+    replaces = eqn.primitive.name == "dynamic_update_slice" and eqn.invars[0].aval.size > _SMALL
+    return _MOST + 1 if replaces else _weight(eqn)
 
 
 def _in_kernels(program: ClosedJaxpr, *args: Any) -> list[Any]:
@@ -168,18 +169,18 @@ def _in_kernels(program: ClosedJaxpr, *args: Any) -> list[Any]:
     parts: list[list[Any]] = []
     room = 0
     for eqn in jaxpr.eqns:
-        weight = _MOST + 1 if _stays_outside(eqn) else _weight(eqn)
-        if weight > room:
+        load = _load(eqn)
+        if load > room:
             parts.append([])
             room = _MOST
         parts[-1].append(eqn)
-        room -= weight
+        room -= load
     later = [set(_variables(jaxpr.outvars))]
     for part in reversed(parts):
         later.append(later[-1].union(*(_variables(eqn.invars) for eqn in part)))
     values = _given(program, needed)
     for part, asked in zip(parts, later[-2::-1], strict=True):
-        if _weight(part[0]) > _MOST or _stays_outside(part[0]):
+        if _load(part[0]) > _MOST:
             _extend(values, part, _in_kernels)
         else:
             _extend_in_call(values, part, asked)

@@ -1,5 +1,7 @@
 """What is computed of the pairs that are asked alone equals what is computed of all, with its derivatives."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -122,3 +124,19 @@ def test_of_all_with_derivatives_of_few(platform):
     (_, all_), expected = jax.value_and_grad(every, has_aux=True)(tables)
     np.testing.assert_array_equal(own, all_)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-13), found, expected)
+
+
+def test_a_round_copies_no_more_than_it_finds():
+    """What a CPU has found so far stays where it is: a kernel that returned it would copy all of it."""
+
+    def long(asked, x):
+        for _ in range(1500):  # more than one kernel holds
+            x = jnp.sin(x)
+        return jnp.where(asked, x, 0)
+
+    asked, table = jnp.ones((64, 128), bool), jnp.ones((64, 128), jnp.float32)
+    program = jax.jit(lambda *x: where_asked(long, *x)).lower(asked, table).compile().as_text()
+    bodies = set(re.findall(r"body=%?([\w.\-]+)", program))
+    rounds = [text for text in program.split("\n\n") if text.split(" ")[0].lstrip("%") in bodies]
+    assert rounds
+    assert not re.findall(r"f32\[(?:1,8192|64,128)\]\S* copy\(", "\n".join(rounds))

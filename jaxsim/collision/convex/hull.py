@@ -272,7 +272,7 @@ def _all_at_once(
 
 
 def _one_by_one(rows: Array, near_of: Array, vert: Array, moved: Array, *lanes: Array) -> Array:
-    """The same, one search after the other: together all look at as many rows as the longest of them."""
+    """The same, one search after the other: together all would look at as many rows as the longest of them."""
     if vert.shape[-1] > 1:
         return _all_at_once(rows, near_of, vert, moved, *lanes)
     shape = lanes[-1].shape
@@ -280,11 +280,11 @@ def _one_by_one(rows: Array, near_of: Array, vert: Array, moved: Array, *lanes: 
 
     def put(k: Array, found: Array) -> Array:
         own = (lax.dynamic_slice_in_dim(x, k, 1, axis=1) for x in lanes)
-        return lax.dynamic_update_slice_in_dim(
-            found, _all_at_once(rows, near_of, vert, moved, *own), k, axis=1
-        )
+        corner = _all_at_once(rows, near_of, vert, moved, *own)
+        return lax.dynamic_update_slice_in_dim(found, corner, k, axis=1)
 
-    return lax.fori_loop(0, lanes[-1].size, put, jnp.zeros((1, lanes[-1].size), rows.dtype)).reshape(shape)
+    none = jnp.zeros((1, lanes[-1].size), rows.dtype)
+    return lax.fori_loop(0, lanes[-1].size, put, none).reshape(shape)
 
 
 _climbed = operation(_all_at_once, _one_by_one)

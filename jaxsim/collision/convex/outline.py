@@ -45,7 +45,6 @@ _MANTLE = 2 * _CAP
 _UPRIGHT = 1e-3
 """Sine of the angle to a cylinder's axis below which a direction chooses no edge of the mantle: the cap faces it."""
 
-
 _CAPPED = 0.9
 """Cosine of the angle between a direction and a cylinder's axis below which the caps do not turn to the direction.
 
@@ -111,9 +110,8 @@ def _cylinder_corners(shape: Shape, direction: Vec, numbers: Array) -> Vec:
     lower = jnp.where(mantle, numbers > _MANTLE, numbers >= _CAP)
     sign = jnp.where(lower, -1.0, 1.0).astype(half.dtype)
     angle = -2 * np.pi / _CAP * np.arange(_CAP)  # clockwise, seen from above
-    cosine, sine = (
-        jnp.asarray(x, half.dtype)[remainder(numbers, _CAP)] for x in (np.cos(angle), np.sin(angle))
-    )
+    corner = remainder(numbers, _CAP)
+    cosine, sine = (jnp.asarray(x, half.dtype)[corner] for x in (np.cos(angle), np.sin(angle)))
     x, y = jnp.where(mantle, rim.x, cosine), jnp.where(mantle, rim.y, sign * sine)
     return Vec(radius * x, radius * y, half * sign)
 
@@ -249,9 +247,8 @@ def _mesh_face(tables: Tables, polygon: Array, large: bool) -> Array:
 def _box_faces() -> np.ndarray:
     """Corners of the faces x, y, z, -x, -y, -z of a box, clockwise, from where the C engine begins, (6, 4)."""
     side, begin = np.arange(6)[:, None], np.array([0, 2, 3, 0, 0, 1])[:, None]
-    turns = np.array(
-        [[1, 1], [1, 0], [0, 0], [0, 1]]
-    )  # which end of the axis after the normal's, and of the next
+    # which end of the axis after the normal's, and of the next
+    turns = np.array([[1, 1], [1, 0], [0, 0], [0, 1]])
     u, v = np.moveaxis(turns[(begin + np.arange(4)) % 4], -1, 0)
     up = 1 - side // 3
     return _box_number([(side + k) % 3 for k in range(3)], (up, u, np.where(up > 0, v, 1 - v)))
