@@ -8,6 +8,7 @@ axes of each contact's frame, `(n, dim, W)`. Source: Computation chapter, "Const
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -42,13 +43,16 @@ __all__ = [
     "Jacobian",
     "Side",
     "along_axes",
-    "along_axes_of_tree",
+    "along_axes_of_trees",
     "gram_of",
 ]
 
 Curvature = pyramid.Curvature
 Factors = tuple[Array, Array]
 """J and C J, by rows `(k, nv, W)`: their product is what rows add to the Hessian."""
+
+_LARGE = 12
+"""Dofs that several trees must have on average for each to have wrenches of all contacts."""
 
 _TERMS = 32
 """Products summed in one kernel: more take longer to compile than they save in memory traffic."""
@@ -204,7 +208,9 @@ class ContactFrames(Frames):
     def jacobian(self) -> ContactJacobian:
         """The Jacobian of all of them."""
         sign = rows_by_world(jnp.asarray(self.movers.sign[..., None], self.pos.dtype), self.pair)
-        own = along_axes_of_tree if self.movers.one_tree else along_axes
+        trees = self.movers.trees
+        large = len(trees) == 2 or len(self.moves) >= _LARGE * (len(trees) - 1)
+        own = functools.partial(along_axes_of_trees, trees=trees) if large else along_axes
         return ContactJacobian(J=own(self.pos, self.frame, self.moves, sign, dim=self.dim))
 
 
@@ -353,14 +359,19 @@ def along_axes(pos: Array, frame: Array, moves: Array, sign: Array, *, dim: int)
     return jnp.stack([row * sign for row in rows], axis=1)
 
 
-def along_axes_of_tree(pos: Array, frame: Array, moves: Array, sign: Array, *, dim: int) -> Array:
-    """As `along_axes`, where `moves (k, 9, W)` of all dofs refer to the same point.
+def along_axes_of_trees(
+    pos: Array, frame: Array, moves: Array, sign: Array, *, dim: int, trees: Sequence[int]
+) -> Array:
+    """As `along_axes`, where `moves (k, 9, W)` of all dofs of a tree refer to the same point, see `Movers`.
 
     Then an entry is a product of two vectors of six numbers, that of the dof and the wrench along (or about) the axis,
     and each derivative one more product of all.
     """
-    wrenches = _wrenches(pos, frame, moves[:1, 6:], dim=dim)
-    return _signed(_screws(moves[:, :6], wrenches), sign)
+    products = []
+    for start, stop in itertools.pairwise(trees):
+        own = moves[start:stop]
+        products.append(_screws(own[:, :6], _wrenches(pos, frame, own[:1, 6:], dim=dim)))
+    return _signed(concat(products, axis=1), sign)
 
 
 @stage

@@ -55,12 +55,12 @@ class Movers:
     Attributes:
       sign: 1 where a dof moves body 2 alone, -1 where it moves body 1 alone, else 0, `(k, nv)`.
       row: that of two bodies which may touch, `(nbody, nbody)`; 0 of all others, whose signs are 0.
-      one_tree: whether all dofs are of one tree.
+      trees: first dof of each tree, and the number of all; those of a tree refer to the same point.
     """
 
     sign: np.ndarray
     row: np.ndarray
-    one_tree: bool
+    trees: tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -168,7 +168,9 @@ def _movers(static: Static, slots: SlotLayout) -> Movers:
     row = np.zeros((static.nbody, static.nbody), np.int32)
     row[first, second] = 1 + np.arange(len(first))
     sign = np.concatenate([np.zeros((1, static.nv)), path[second] - path[first]])
-    return Movers(sign, row, len(set(static.body_rootid[static.dof_bodyid].tolist())) == 1)
+    root = static.body_rootid[static.dof_bodyid]
+    begins = np.flatnonzero(np.diff(root, prepend=-1))
+    return Movers(sign, row, (*begins.tolist(), static.nv))
 
 
 def _work(structure: TreeStructure) -> int:
