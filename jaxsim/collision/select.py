@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.math.axis import concat
-from jaxsim.math.gather import entries, rows_by_world
+from jaxsim.math.gather import rows_by_world
 from jaxsim.math.some import in_some_worlds
 from jaxsim.math.stage import platform, stage
 
@@ -68,7 +68,7 @@ def pick_nearest(
     number = np.concatenate([np.pad(x, (0, -len(x) % _WORD)) for x in numbers])
     words = concat([_marked(x) for x in marks])
     rows, filled, overflow = _picked(words, len(number), key, lax.stop_gradient(tables), slots)
-    return entries(number, rows), filled, overflow
+    return rows_by_world(jnp.asarray(number)[:, None], rows), filled, overflow
 
 
 def _picked(
