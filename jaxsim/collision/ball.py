@@ -8,6 +8,7 @@ from jax import Array
 from jaxsim.collision.points import Placed, Points
 from jaxsim.collision.vec import Vec, fallback_unit, unit
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.whole import quotient, remainder
 
 __all__ = ["across_axes", "ball_box", "two_balls"]
 
@@ -38,8 +39,8 @@ def ball_box(centre: Vec, radius: Array, box: Placed) -> Points:
     for k in range(1, 6):
         nearer = faces[k] < depth
         depth, face = jnp.where(nearer, faces[k], depth), jnp.where(nearer, k, face)
-    sign = jnp.where(face & 1 == 0, 1.0, -1.0).astype(depth.dtype)
-    inward = Vec(*(jnp.where(face >> 1 == k, sign, 0.0) for k in range(3)))
+    sign = jnp.where(remainder(face, 2) == 0, 1.0, -1.0).astype(depth.dtype)
+    inward = Vec(*(jnp.where(quotient(face, 2) == k, sign, 0.0) for k in range(3)))
 
     normal, length = unit(away, inward)
     length = jnp.where(inside, -depth, length)

@@ -97,7 +97,7 @@ def _corner(code: Array, centre: Vec, u: Vec, v: Vec, half_x: Array, half_y: Arr
     """
     number, cut = quotient(code, _CUTS), remainder(code, _CUTS)
     edge = remainder(number, 4)
-    on_edge, begins, along_u = number < 8, number < 4, edge & 1 == 0
+    on_edge, begins, along_u = number < 8, number < 4, remainder(edge, 2) == 0
     sign_u = jnp.where((edge == 0) | (edge == 3), 1.0, -1.0).astype(centre.x.dtype)
     sign_v = jnp.where(edge < 2, 1.0, -1.0).astype(centre.x.dtype)
     c, u, v, hx, hy = centre.lifted(), u.lifted(), v.lifted(), half_x[:, None], half_y[:, None]

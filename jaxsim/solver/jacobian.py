@@ -209,7 +209,8 @@ class ContactFrames(Frames):
         """The Jacobian of all of them."""
         sign = rows_by_world(jnp.asarray(self.movers.sign[..., None], self.pos.dtype), self.pair)
         trees = self.movers.trees
-        large = len(trees) == 2 or len(self.moves) >= _LARGE * (len(trees) - 1)
+        count = len(trees) - 1
+        large = count == 1 or (count > 1 and len(self.moves) >= _LARGE * count)
         own = functools.partial(along_axes_of_trees, trees=trees) if large else along_axes
         return ContactJacobian(J=own(self.pos, self.frame, self.moves, sign, dim=self.dim))
 

@@ -25,6 +25,7 @@ from jaxsim.math.linear import operation
 from jaxsim.math.safe import normalize
 from jaxsim.math.stage import platform
 from jaxsim.math.vector import cross
+from jaxsim.math.whole import remainder
 from jaxsim.model import Model
 from jaxsim.structure.directions import CELLS, CLIMB, FINER, LEVELS, LISTED, NEXT, WIDTH
 from jaxsim.structure.hulls import vertex_sum
@@ -301,7 +302,7 @@ def first_row(tables: Hulls, mesh: Array, direction: Vec) -> Array:
     found = rows_by_world(tables.cell, ((jnp.maximum(mesh, 0) * 6 + face) * CELLS + i) * CELLS + j)
     for _ in range(LEVELS):
         side *= FINER
-        i, j = (k % FINER for k in place(side))
+        i, j = (remainder(k, FINER) for k in place(side))
         part = rows_by_world(tables.cell, jnp.maximum(-1 - found, 0) + FINER * i + j)
         found = jnp.where(found < 0, part, found)
     return found

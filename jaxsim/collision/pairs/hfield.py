@@ -293,9 +293,9 @@ def _below(grid: _Grid, cells: _Cells, reach: Array, asked: Array, number: Array
 
 def _place(first: tuple[Array, Array], number: Array, columns: int) -> tuple[Array, Array, Array]:
     """Column and row of a prism's cell in the field, and which of the two it is: 0 has the row's, 1 the next."""
-    cell = number >> 1
+    cell = quotient(number, 2)
     column, row = remainder(cell, columns), quotient(cell, columns)
-    return first[0][:, None] + column, first[1][:, None] + row, number & 1
+    return first[0][:, None] + column, first[1][:, None] + row, remainder(number, 2)
 
 
 @long_stage
