@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxsim.structure.lists import runs, starts
+
 __all__ = ["CELLS", "CLIMB", "FINER", "LEVELS", "LISTED", "NEXT", "WIDTH", "direction_tables", "hull_corners"]
 
 WIDTH = 8
@@ -62,11 +64,6 @@ def hull_corners(static: Any, mesh: int) -> np.ndarray:
     return static.mesh_vertadr[mesh] + static.mesh_graph[start + 2 + count : start + 2 + 2 * count]
 
 
-def _runs(sizes: np.ndarray) -> np.ndarray:
-    """0, 1, ... for each of some sizes."""
-    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-
-
 class _Edges(NamedTuple):
     """Neighbours of each vertex: those numbered from `start[v]` to `start[v + 1]` of `other`."""
 
@@ -87,7 +84,7 @@ def _edges(static: Any, corners: list[np.ndarray], count: int) -> _Edges:
         stops = np.flatnonzero(around < 0)
         sizes = stops[np.searchsorted(stops, begin)] - begin
         owners.append(np.repeat(own, sizes))
-        others.append(own[around[np.repeat(begin, sizes) + _runs(sizes)]])
+        others.append(own[around[np.repeat(begin, sizes) + runs(sizes)]])
     owner, other = np.concatenate(owners), np.concatenate(others)
     order = np.argsort(owner, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=count))])
@@ -100,7 +97,7 @@ def _neighbour_rows(edges: _Edges) -> tuple[np.ndarray, np.ndarray]:
     vertex = np.flatnonzero(degree)
     rows, count = _rows_of_lists(edges.other, degree[vertex], vertex, END)
     first = np.zeros(len(degree), int)
-    first[vertex] = np.cumsum(count) - count
+    first[vertex] = starts(count)
     return rows, first
 
 
@@ -109,9 +106,9 @@ def _rows_of_lists(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lists that follow each other as rows of few, with what follows each row; and how many rows each takes."""
     count = np.maximum(-(-sizes // WIDTH), 1)
-    owner, place = np.repeat(np.arange(len(sizes)), sizes), _runs(sizes)
+    owner, place = np.repeat(np.arange(len(sizes)), sizes), runs(sizes)
     rows = np.repeat(fill, count)[:, None] + np.zeros(WIDTH + 1, int)
-    start = np.cumsum(count) - count
+    start = starts(count)
     rows[start[owner] + place // WIDTH, place % WIDTH] = listed
     rows[:, WIDTH] = np.repeat(np.broadcast_to(kind, sizes.shape) & ~CLIMB, count) | NEXT
     rows[start + count - 1, WIDTH] = kind
@@ -147,7 +144,7 @@ class _Grid(NamedTuple):
         n, (du, dv) = len(self.face), np.divmod(np.arange(4), 2)
         u, v = ((2 * own[:, None] + d).ravel() for own, d in ((self.u, du), (self.v, dv)))
         count = self.sizes
-        place = np.repeat(np.cumsum(count) - count, 4 * count) + _runs(np.repeat(count, 4))
+        place = np.repeat(starts(count), 4 * count) + runs(np.repeat(count, 4))
         cell = np.repeat(np.arange(4 * n), np.repeat(count, 4))
         return _Grid(np.repeat(self.face, 4), u, v, 2 * self.side, cell, self.corner[place])
 
@@ -160,35 +157,36 @@ class _Grid(NamedTuple):
         return _Grid(face, u, v, self.side, number[self.cell[kept]], self.corner[kept])
 
 
-def _directions(grid: _Grid, du: int, dv: int) -> np.ndarray:
-    """Directions of one corner of each cell, (ncell, 3)."""
-    axis, up = np.divmod(grid.face % 6, 2)
-    u, v = ((2 / grid.side) * (own + d) - 1 for own, d in ((grid.u, du), (grid.v, dv)))
-    toward = np.stack([2.0 * up - 1, u, v], axis=1)
-    return np.take_along_axis(toward, (np.arange(3) - axis[:, None]) % 3, axis=1)
-
-
 def _pruned(grid: _Grid, vert: np.ndarray, edges: _Edges) -> _Grid:
     """Without candidates that the best at a corner of the cell, or a neighbour, exceeds in all of it."""
-    toward = [_directions(grid, *divmod(k, 2)) for k in range(4)]
+    axis, up = np.divmod(grid.face % 6, 2)
+    low, high = ((2 / grid.side) * (np.stack([grid.u, grid.v]) + d) - 1 for d in (0, 1))
+    # coordinates along a face's axis and along its two sides
+    along = vert[:, (np.arange(3)[:, None] + np.arange(3)) % 3].swapaxes(0, 1).copy()
 
     def heights(corner: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        return np.stack([np.einsum("ij,ij->i", vert[corner], d[cell]) for d in toward], axis=1)
+        """At the four corners of the cell, (4, n)."""
+        x, y, z = along[axis[cell], corner].T
+        base = np.where(up[cell], x, -x)
+        sides = [(y * u[cell], z * v[cell]) for u, v in (low, high)]
+        (y0, z0), (y1, z1) = sides
+        return np.stack([base + y0 + z0, base + y0 + z1, base + y1 + z0, base + y1 + z1])
 
     own = heights(grid.corner, grid.cell)
     begin = np.flatnonzero(np.diff(grid.cell, prepend=-1))
-    most = np.maximum.reduceat(own, begin) if len(begin) else own
-    kept, rank = np.ones(len(own), bool), np.repeat(np.arange(len(begin)), np.diff(begin, append=len(own)))
+    most = np.maximum.reduceat(own, begin, axis=1) if len(begin) else own
+    rank = np.repeat(np.arange(len(begin)), np.diff(begin, append=len(grid.cell)))
+    kept = np.ones(len(rank), bool)
     for k in range(4):
-        best = np.flatnonzero(own[:, k] == most[rank, k])
+        best = np.flatnonzero(own[k] == most[k, rank])
         champion = np.zeros(len(begin), int)
         champion[rank[best]] = best
-        kept &= ~np.all(own[champion[rank]] > own, axis=1)
-    cell, corner, own = grid.cell[kept], grid.corner[kept], own[kept]
+        kept &= ~np.all(own[:, champion][:, rank] > own, axis=0)
+    cell, corner, own = grid.cell[kept], grid.corner[kept], own[:, kept]
     degree = edges.start[corner + 1] - edges.start[corner]
     mine = np.repeat(np.arange(len(corner)), degree)
-    other = edges.other[np.repeat(edges.start[corner], degree) + _runs(degree)]
-    over = np.all(heights(other, cell[mine]) > own[mine], axis=1)
+    other = edges.other[np.repeat(edges.start[corner], degree) + runs(degree)]
+    over = np.all(heights(other, cell[mine]) > own[:, mine], axis=0)
     rest = np.ones(len(corner), bool)
     rest[mine[over]] = False
     return grid._replace(cell=cell[rest], corner=corner[rest])
@@ -204,6 +202,7 @@ def _cells(
     grid = _Grid(
         np.arange(nface), none, none, 1, cell, np.concatenate([c for own in corners for c in [own] * 6])
     )
+    grid = _pruned(grid, vert, edges)
     while grid.side < CELLS:
         grid = _pruned(grid.halved(), vert, edges)
     table = np.zeros(nface * CELLS**2, int)
@@ -239,7 +238,7 @@ def _spread(grid: _Grid, vert: np.ndarray) -> tuple[_Grid, np.ndarray]:
     middle = [np.bincount(grid.cell, x, len(count)) / np.maximum(count, 1) for x in across.T]
     angle = np.arctan2(*((x - m[grid.cell]) for x, m in zip(across.T, middle, strict=True)))
     order = np.lexsort((np.where(many[grid.cell], angle, 0), grid.cell))
-    place = _runs(count)
+    place = runs(count)
     # of n candidates number i * n / k, rounded down, for the k that stay
     stay = np.where(many, _STARTS, count)[grid.cell]
     chosen = order[stay * place % count[grid.cell] < stay]
@@ -252,13 +251,13 @@ def _listed(grid: _Grid, climbed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     From the best candidate of some cells a climb goes on.
     """
     sizes = grid.sizes
-    start = np.cumsum(sizes) - sizes
+    start = starts(sizes)
     table = np.full((len(sizes), _MOST), -1)
-    owner, place = np.repeat(np.arange(len(sizes)), sizes), _runs(sizes)
+    owner, place = np.repeat(np.arange(len(sizes)), sizes), runs(sizes)
     table[owner, place] = grid.corner[start[owner] + place]
     table = np.column_stack([table, climbed])
     table, same = np.unique(table, axis=0, return_inverse=True)
     sizes = np.sum(table[:, :_MOST] >= 0, axis=1)
     kind = LISTED + CLIMB * table[:, _MOST]
     rows, taken = _rows_of_lists(table[:, :_MOST][table[:, :_MOST] >= 0], sizes, table[:, 0], kind)
-    return rows, (np.cumsum(taken) - taken)[same.ravel()]
+    return rows, starts(taken)[same.ravel()]

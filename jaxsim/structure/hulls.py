@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxsim.structure.directions import direction_tables, hull_corners
+from jaxsim.structure.lists import Lists
 from jaxsim.structure.quads import other_corners
 
 __all__ = ["hull_tables", "polygon_tilts", "vertex_sum"]
@@ -36,26 +37,26 @@ def hull_tables(fields: dict[str, Any], normals: np.ndarray) -> dict[str, Any]:
     corners = [hull_corners(static, k) for k in range(len(vertex))]
     whole = max(map(len, corners), default=0) <= _WHOLE
     vertices = np.concatenate([np.zeros(0, int), *corners])
+    hulls = Lists(vertices, np.array([len(c) for c in corners], int))
     polygons = _polygons(static)
-    turned = [np.roll(p, 1) for p in polygons]
-    large = np.array([len(p) > _SIDES for p in polygons], bool)
+    large = polygons.sizes > _SIDES
     # entries go by vertex, then by polygon; corners of polygons by polygon
-    order = np.argsort(np.concatenate([*polygons, np.zeros(0, int)]), kind="stable")
+    order = np.argsort(polygons.items, kind="stable")
     mesh = np.repeat(np.arange(len(vertex)), static.mesh_vertnum)
     at = static.mesh_polymap + np.repeat(static.mesh_polyadr[mesh], static.mesh_polymapnum)
     others = other_corners(fields) + np.repeat(vertex[mesh], static.mesh_polymapnum)[:, None]
     return {
-        "corners": _filled(corners, 1) if whole else np.zeros((len(corners), 0), int),
+        "corners": hulls.rows() if whole else np.zeros((len(corners), 0), int),
         "polygon": _polygon_table(polygons),
-        "wide": np.flatnonzero([len(p) > 4 for p in polygons]),
-        "large": _filled([p[::-1] for p, is_large in zip(polygons, large, strict=True) if is_large], 1),
+        "wide": np.flatnonzero(polygons.sizes > 4),
+        "large": polygons.chosen(large).rows(backward=True),
         "large_row": np.where(large, np.cumsum(large) - 1, -1),
         "entry": static.mesh_polymapadr,
         "entries": static.mesh_polymapnum,
         "most": max(1, int(np.max(static.mesh_polymapnum, initial=0))),
         "at": at,
         "others": others,
-        "before": np.concatenate([*turned, np.zeros(0, int)])[order],
+        "before": polygons.turned(-1)[order],
         "normal": normals[:0] if whole else normals,
         "vertex": vertices,
         "vertsum": vertex_sum(np.asarray(static.mesh_vert, np.float32)[vertices]),
@@ -70,15 +71,14 @@ def vertex_sum(vert: Any) -> Any:
     return (bits * weights.reshape(*weights.shape, *[1] * (bits.ndim - 2))).sum(axis=(0, 1), dtype=np.int32)
 
 
-def _polygons(static: Any) -> list[np.ndarray]:
+def _polygons(static: Any) -> Lists:
     """Vertices of each polygon, rows of `mesh_vert`, as the model lists them."""
     first = np.repeat(static.mesh_vertadr, static.mesh_polynum)
-    starts, sizes = static.mesh_polyvertadr, static.mesh_polyvertnum
-    return [first[p] + static.mesh_polyvert[starts[p] : starts[p] + sizes[p]] for p in range(len(sizes))]
+    return Lists(np.repeat(first, static.mesh_polyvertnum) + static.mesh_polyvert, static.mesh_polyvertnum)
 
 
-def _polygon_table(polygons: list[np.ndarray]) -> np.ndarray:
-    return _filled([_thinned(p)[::-1] for p in polygons], 4)
+def _polygon_table(polygons: Lists) -> np.ndarray:
+    return polygons.rows(4, most=_SIDES, backward=True)
 
 
 def polygon_tilts(fields: dict[str, Any], normals: np.ndarray) -> np.ndarray:
@@ -97,16 +97,3 @@ def polygon_tilts(fields: dict[str, Any], normals: np.ndarray) -> np.ndarray:
     vectors = np.sum(np.cross(sides[:, 1:], sides[:, :-1]), axis=1)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return normals - np.where(length > 0, vectors / np.where(length > 0, length, 1.0), [1.0, 0.0, 0.0])
-
-
-def _thinned(polygon: np.ndarray) -> np.ndarray:
-    """At most so many corners of a polygon."""
-    n = len(polygon)
-    return polygon if n <= _SIDES else polygon[np.arange(_SIDES) * n // _SIDES]
-
-
-def _filled(rows: list[np.ndarray], least: int) -> np.ndarray:
-    """Rows of one length."""
-    width = max([len(r) for r in rows] + [least])
-    full = [np.concatenate([r, np.full(width - len(r), r[0] if len(r) else 0)]) for r in rows]
-    return np.stack(full) if full else np.zeros((0, width), int)

@@ -2,40 +2,48 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-__all__ = ["other_corners", "quad"]
+from jaxsim.structure.lists import Lists, runs
+
+__all__ = ["other_corners", "quads"]
 
 
-def quad(corners: np.ndarray) -> tuple[int, int, int]:
-    """Three corners of a convex polygon that span a large area with its first: a local search, as the C engine's.
+def quads(polygons: Lists) -> np.ndarray:
+    """Three more corners that span a large area with each corner: a local search, as the C engine's.
 
     Starting from the first four, the last corner moves on as long as the area grows; after each of its moves the third
     does, then the second.
 
     Args:
-      corners: (n, 3), n at least 4.
+      polygons: positions of the corners of convex polygons (ncorner, 3), at least 4 of each.
+
+    Returns:
+      How many places after each corner of each polygon they come, (ncorner, 3).
     """
-    # numbers of Python's: for so few, numpy takes ten times as long
-    points, n = corners.tolist(), len(corners)
-    x, y, z = points[0]
+    owner, own = polygons.owner, runs(polygons.sizes)
+    start, size = polygons.start[owner], polygons.sizes[owner]
 
-    def area(b: int, c: int, d: int) -> float:
-        (bx, by, bz), (cx, cy, cz), (dx, dy, dz) = points[b], points[c], points[d]
-        ux, uy, uz, vx, vy, vz = cx - x, cy - y, cz - z, dx - bx, dy - by, dz - bz
-        return math.hypot(uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx)
+    def area(k: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Twice the area that each of some corners spans with three more."""
+        a, b, c, d = (
+            polygons.items[start[k] + (own[k] + by) % size[k]] for by in (np.zeros_like(k), *turn.T)
+        )
+        return np.linalg.norm(np.cross(c - a, d - b), axis=1)
 
-    b, c, d = 1, 2, 3
-    best = area(b, c, d)
-    while (larger := area(b, c, (d + 1) % n)) > best:
-        best, d = larger, (d + 1) % n
-        while (larger := area(b, (c + 1) % n, d)) > best:
-            best, c = larger, (c + 1) % n
-        while (larger := area((b + 1) % n, c, d)) > best:
-            best, b = larger, (b + 1) % n
-    return b, c, d
+    found = np.repeat([[1, 2, 3]], len(owner), axis=0)
+    best = area(np.arange(len(owner)), found)
+    # which of the three each search moves: back to the one after where the area no longer grows
+    moved = np.full(len(owner), 2)
+    while len(k := np.flatnonzero(moved < 3)):
+        turn = found[k]
+        turn[np.arange(len(k)), moved[k]] += 1
+        turn %= size[k, None]
+        larger = area(k, turn)
+        grown = larger > best[k]
+        found[k[grown]], best[k[grown]] = turn[grown], larger[grown]
+        moved[k] = np.where(grown, np.maximum(moved[k] - 1, 0), moved[k] + 1)
+    return found
 
 
 def other_corners(fields: dict[str, np.ndarray]) -> np.ndarray:
@@ -47,18 +55,15 @@ def other_corners(fields: dict[str, np.ndarray]) -> np.ndarray:
     Returns:
       (nmeshpolymap, 3), by number within the mesh; a triangle has two more corners, and then the vertex itself.
     """
-    listed, sizes = np.asarray(fields["mesh_polyvert"]), np.asarray(fields["mesh_polyvertnum"])
-    starts = np.asarray(fields["mesh_polyvertadr"])
-    polygon = np.repeat(np.arange(len(sizes)), sizes)
-    mesh = np.repeat(np.arange(len(fields["mesh_polynum"])), fields["mesh_polynum"])[polygon]
-    place = np.arange(len(listed)) - starts[polygon]
-    turns = np.minimum(np.arange(1, 4), sizes[polygon][:, None])
-    for p in np.flatnonzero(sizes > 4):
-        path = listed[starts[p] : starts[p] + sizes[p]]
-        corners = np.asarray(fields["mesh_vert"], float)[fields["mesh_vertadr"][mesh[starts[p]]] + path]
-        for k in range(sizes[p]):
-            turns[starts[p] + k] = quad(np.roll(corners, -k, axis=0))
-    others = listed[starts[polygon][:, None] + (place[:, None] + turns) % sizes[polygon][:, None]]
+    polygons = Lists(np.asarray(fields["mesh_polyvert"]), np.asarray(fields["mesh_polyvertnum"]))
+    first = np.repeat(np.asarray(fields["mesh_vertadr"]), fields["mesh_polynum"])[polygons.owner]
+    size = polygons.sizes[polygons.owner]
+    turns = np.minimum(np.arange(1, 4), size[:, None])
+    many = polygons.sizes > 4
+    corners = Lists(np.asarray(fields["mesh_vert"], float)[first + polygons.items], polygons.sizes)
+    turns[many[polygons.owner]] = quads(corners.chosen(many))
+    place = (runs(polygons.sizes)[:, None] + turns) % size[:, None]
+    others = polygons.items[polygons.start[polygons.owner][:, None] + place]
     # entries go by vertex, then by polygon; corners above by polygon
-    order = np.argsort(np.asarray(fields["mesh_vertadr"])[mesh] + listed, kind="stable")
+    order = np.argsort(first + polygons.items, kind="stable")
     return others[order].astype(np.int32)

@@ -8,7 +8,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import jaxsim
-from jaxsim.structure.quads import quad
+from jaxsim.structure.lists import Lists
+from jaxsim.structure.quads import quads
 from jaxsim.worlds import expand
 from tests.collision import oracle
 
@@ -64,7 +65,7 @@ def test_flat_and_tilted_faces(compiler: str) -> None:
 @pytest.mark.parametrize("corners", [5, 8, 13])
 def test_four_corners_span_a_large_area(corners: int) -> None:
     points = _prism(corners, np.random.default_rng(corners))[:corners]
-    b, c, d = quad(points)
+    b, c, d = quads(Lists(points, np.array([corners])))[0]
     assert 0 < b < c < d < corners
 
     def area(*at: int) -> float:

@@ -11,7 +11,7 @@ from jaxsim.compile.columns import column, columns, landed
 from jaxsim.compile.inertia import MESH, principal_axes
 from jaxsim.compile.mesh.builtin import SHAPES
 from jaxsim.compile.mesh.data import Triangles
-from jaxsim.compile.mesh.faces import Polygons, hull_polygons, join_polygons, polygon_normals
+from jaxsim.compile.mesh.faces import hull_polygons, join_polygons, polygon_normals
 from jaxsim.compile.mesh.hull import Hull, convex_hull
 from jaxsim.compile.mesh.moments import Corners, centroid, products, solid_center, surface_center
 from jaxsim.compile.mesh.msh import read_msh
@@ -24,6 +24,7 @@ from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3, unit_quat
 from jaxsim.structure.hulls import hull_tables, polygon_tilts
+from jaxsim.structure.lists import Lists
 
 __all__ = ["Mesh", "compile_mesh", "mesh_fields"]
 
@@ -60,7 +61,7 @@ class Mesh:
     id: int
     triangles: Triangles = field(default_factory=Triangles)
     hull: Hull | None = None
-    polygons: Polygons = field(default_factory=list)
+    polygons: Lists = field(default_factory=lambda: Lists(np.zeros(0, int), np.zeros(0, int)))
     polygon_normals: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     pos: Vec3 = ORIGIN
     quat: Quat = IDENTITY
@@ -227,7 +228,7 @@ def _process(mesh: Mesh, needs_hull: bool) -> None:
     if mirrored:
         for index in (t.face, t.facenormal, t.facetexcoord):
             index[:, [1, 2]] = index[:, [2, 1]]
-        mesh.polygons = [path[:1] + path[:0:-1] for path in mesh.polygons]
+        mesh.polygons = mesh.polygons.reversed()
     vert = _transform(mesh, vert)
     origin, area = centroid(Corners.of(vert, t.face))
     if area < MINVAL:

@@ -68,7 +68,8 @@ def _graph(face: np.ndarray) -> np.ndarray:
     vertices, local = np.unique(face, return_inverse=True)
     local = local.reshape(-1, 3)
     pairs = np.concatenate([local[:, [0, 1]], local[:, [1, 2]], local[:, [2, 0]]])
-    pairs = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
+    ways = np.concatenate([pairs, pairs[:, ::-1]])
+    pairs = np.stack(np.divmod(np.unique(ways @ [vertices.size, 1]), vertices.size), axis=1)
     counts = np.bincount(pairs[:, 0], minlength=vertices.size)
     starts = np.concatenate([[0], np.cumsum(counts + 1)])[:-1]
     edges = np.full(int((counts + 1).sum()), -1)
