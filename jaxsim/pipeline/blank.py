@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -63,5 +64,7 @@ def _zeros(cls: type[Any], dims: dict[str, int], precision: Any, **given: Any) -
         if field.name not in values:
             shape = tuple(int(d) if d.isdigit() else dims[d] for d in field.metadata["shape"].split())
             dtype = field.metadata["dtype"]
-            values[field.name] = jnp.zeros(shape, precision if dtype is float else dtype)
+            # jnp.zeros compiles a program for each shape
+            zero = np.zeros((), precision if dtype is float else dtype)
+            values[field.name] = jax.device_put(np.broadcast_to(zero, shape))
     return cls(**values)

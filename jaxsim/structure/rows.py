@@ -136,11 +136,11 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout, primal: bool)
     """As `row_layout`, from the static parts of a model and of its options; `primal`: no solver works on forces."""
     classes = class_rows(static, option.disableflags)
     start = max(rows.stop for rows in classes.values())
-    hessian, chains = _hessian_structure(static, classes, slots), None
+    parents, chains = _hessian_parents(static, classes, slots), None
     if primal and static.nv > _MANY:
-        apart = _hessian_structure(static, classes, slots, within_trees=True)
-        if _work(hessian) > _WORTHWHILE * _work(apart) and (chains := _chains(static, slots)):
-            hessian = apart
+        apart = _hessian_parents(static, classes, slots, within_trees=True)
+        if _work(parents) > _WORTHWHILE * _work(apart) and (chains := _chains(static, slots)):
+            parents = apart
     contacts = []
     for dim, groups in itertools.groupby(slots.groups, key=lambda group: group.dim):
         contacts.append(ContactRows(tuple(groups), rows_of_contact(dim, option.cone), start, chains))
@@ -150,7 +150,7 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout, primal: bool)
         contacts=tuple(contacts),
         size=start,
         inertia=tree_structure(static.dof_parentid),
-        hessian=hessian,
+        hessian=tree_structure(parents),
         whole=chains is None,
     )
 
@@ -173,9 +173,12 @@ def _movers(static: Static, slots: SlotLayout) -> Movers:
     return Movers(sign, row, (*begins.tolist(), static.nv))
 
 
-def _work(structure: TreeStructure) -> int:
+def _work(parents: np.ndarray) -> int:
     """Products that a factorisation takes."""
-    return sum(len(path) ** 2 for path in structure.paths)
+    depth = np.zeros(len(parents) + 1, int)
+    for d, parent in enumerate(parents):
+        depth[d] = depth[parent] + 1
+    return int(depth @ depth)
 
 
 def _chains(static: Static, slots: SlotLayout) -> Chains | None:
@@ -193,10 +196,10 @@ def _chains(static: Static, slots: SlotLayout) -> Chains | None:
     return Chains(chains, path, trees, within=bool(np.any((first == second) & (first >= 0))))
 
 
-def _hessian_structure(
+def _hessian_parents(
     static: Static, classes: dict[str, ClassRows], slots: SlotLayout, *, within_trees: bool = False
-) -> TreeStructure:
-    """Structure of the Hessian's factor: the elimination tree of all dofs that M or a row couple.
+) -> np.ndarray:
+    """The elimination tree of all dofs that M or a row couple: the dof above each, -1: none; (nv,).
 
     Args:
       static: the model's.
@@ -205,20 +208,23 @@ def _hessian_structure(
       within_trees: whether to leave out contacts between different kinematic trees.
     """
     path = tree(static).path > 0
-    moving = path[static.dof_bodyid]
-    below: list[set[int]] = [set(np.flatnonzero(moves[:d]).tolist()) for d, moves in enumerate(moving)]
-    coupled = {rows.kind.couples(static, int(i)) for rows in classes.values() for i in rows.ids}
-    pairs = np.unique(static.geom_bodyid[[slots.pairs.geom1, slots.pairs.geom2]], axis=1)
-    root = static.body_rootid
-    pairs = [(a, b) for a, b in pairs.T if not within_trees or root[a] == root[b]]
-    coupled |= {frozenset(np.flatnonzero(path[a] != path[b]).tolist()) for a, b in pairs}
-    for dofs in coupled:
-        ordered = sorted(dofs)
-        for i, d in enumerate(ordered):
-            below[d].update(ordered[:i])
-    parent = np.full(static.nv, -1)
+    # of dofs that are coupled with each other the last has to know: elimination tells the others, from the last on
+    below = np.tril(path[static.dof_bodyid], -1)
+    for rows in classes.values():
+        for i in rows.ids:
+            *others, last = sorted(rows.kind.couples(static, int(i))) or [0]
+            below[last, others] = True
+    root, pairs = static.body_rootid, static.geom_bodyid[[slots.pairs.geom1, slots.pairs.geom2]]
+    if within_trees:
+        pairs = pairs[:, root[pairs[0]] == root[pairs[1]]]
+    # the dofs that move a body are coupled by M already
+    last_of_body = np.max(np.where(path, np.arange(static.nv), -1), axis=1, initial=-1)
+    low, high = np.sort(last_of_body[pairs], axis=0)
+    moved = (low >= 0) & (low < high)
+    below[high[moved], low[moved]] = True
+    parents = np.full(static.nv, -1)
     for d in range(static.nv - 1, -1, -1):
-        if below[d]:
-            parent[d] = max(below[d])
-            below[parent[d]] |= below[d] - {int(parent[d])}
-    return tree_structure(parent)
+        if below[d].any():
+            parents[d] = np.flatnonzero(below[d])[-1]
+            below[parents[d], : parents[d]] |= below[d, : parents[d]]
+    return parents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import lapack
 
 from jaxsim.compile.constants.fixed import actuator_armature
@@ -69,6 +70,7 @@ def _transmissions(
 
 def _inverse_weights(pose: Pose, root: np.ndarray, jacobian: np.ndarray, moment: np.ndarray) -> None:
     f = pose.fields
+    by_tree = sparse.csr_array(root)
     nv, nbody = f["nv"], f["nbody"]
     body, dof = np.zeros((nbody, 2)), np.zeros(nv)
     f["body_invweight0"], f["dof_invweight0"] = body, dof
@@ -77,8 +79,9 @@ def _inverse_weights(pose: Pose, root: np.ndarray, jacobian: np.ndarray, moment:
         return
     moving = np.flatnonzero(f["body_dofnum"][f["body_weldid"]] > 0)
     linear, angular = pose.jacobian(pose.xipos[moving], moving)
-    body[moving, 0] = ((linear @ root) ** 2).sum((1, 2)) / 3
-    body[moving, 1] = ((angular @ root) ** 2).sum((1, 2)) / 3
+    for column, part in enumerate((linear, angular)):
+        spread = part.reshape(-1, nv) @ by_tree
+        body[moving, column] = (spread**2).reshape(-1, 3 * nv).sum(1) / 3
     diagonal = (root**2).sum(1)
     for type, adr in zip(f["jnt_type"], f["jnt_dofadr"], strict=True):
         starts = {JointType.FREE: (adr, adr + 3), JointType.BALL: (adr,)}.get(type)
@@ -92,8 +95,8 @@ def _inverse_weights(pose: Pose, root: np.ndarray, jacobian: np.ndarray, moment:
     body[sliding, 0], body[sliding, 1] = weight[sliding], 0.0
     plain = sliding[f["dof_bodyid"]]
     dof[plain] = weight[f["dof_bodyid"]][plain]
-    f["tendon_invweight0"] = ((jacobian @ root) ** 2).sum(1)
-    f["actuator_acc0"] = np.linalg.norm((moment @ root) @ root.T, axis=1)
+    f["tendon_invweight0"] = ((jacobian @ by_tree) ** 2).sum(1)
+    f["actuator_acc0"] = np.linalg.norm((moment @ by_tree) @ by_tree.T, axis=1)
 
 
 def _inverse_root(fields: Fields, matrix: np.ndarray) -> np.ndarray:
