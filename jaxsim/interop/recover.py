@@ -53,7 +53,7 @@ def _poses(m: Any, d: Any) -> np.ndarray:
     J = np.zeros((m.nbody, 6, m.nv))
     for b in range(m.nbody):
         mujoco.mj_jacBody(m, d, J[b, :3], J[b, 3:], b)
-    return J.reshape(-1, m.nv)
+    return J.reshape(6 * m.nbody, m.nv)
 
 
 def _pose_error(d: Any, xpos: np.ndarray, xquat: np.ndarray) -> np.ndarray:

@@ -61,17 +61,18 @@ def make_constraint(model: Model, data: Data) -> Data:
     for count, (_, active) in zip(owners, built, strict=False):
         counts[count] = counts[count] + jnp.sum(active, axis=0)
     nefc = counts["ne"] + counts["nf"] + counts["nl"]
-    address = [jnp.full_like(data.contact.efc_address[:0], -1)]
+    nowhere = jnp.full_like(data.contact.efc_address, -1)
+    address = []
     for contacts, (_, active) in zip(layout.contacts, built[len(owners) :], strict=True):
         many = contacts.rows
         if adhesive(model):  # a tether has one
             many = jnp.where(data.contact.dim[contacts.slots] == 1, 1, many)
         nefc = nefc + jnp.sum(active * many, axis=0)
         first = contacts.start + contacts.rows * np.arange(contacts.count)[:, None]
-        address.append(jnp.where(active, jnp.asarray(first, address[0].dtype), -1))
+        address.append(jnp.where(active, jnp.asarray(first, nowhere.dtype), -1))
     return data.replace(
         work=data.work.replace(rows=join([part for part, _ in built])),
-        contact=data.contact.replace(efc_address=concat(address)),
+        contact=data.contact.replace(efc_address=concat(address) if address else nowhere),
         nefc=nefc,
         **counts,
     )

@@ -142,7 +142,9 @@ def _row_layout(static: Static, option: Static, slots: SlotLayout, primal: bool)
         if _work(parents) > _WORTHWHILE * _work(apart) and (chains := _chains(static, slots)):
             parents = apart
     contacts = []
-    for dim, groups in itertools.groupby(slots.groups, key=lambda group: group.dim):
+    # where nothing moves contacts have no rows
+    pressing = slots.groups if static.nv else ()
+    for dim, groups in itertools.groupby(pressing, key=lambda group: group.dim):
         contacts.append(ContactRows(tuple(groups), rows_of_contact(dim, option.cone), start, chains))
         start = contacts[-1].stop
     return RowLayout(
@@ -178,7 +180,7 @@ def _work(parents: np.ndarray) -> int:
     depth = np.zeros(len(parents) + 1, int)
     for d, parent in enumerate(parents):
         depth[d] = depth[parent] + 1
-    return int(depth @ depth)
+    return int(np.sum(depth**2))
 
 
 def _chains(static: Static, slots: SlotLayout) -> Chains | None:

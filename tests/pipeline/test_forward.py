@@ -159,3 +159,40 @@ def test_energy_after_a_step(integrator):
     assert error(after.energy, d.energy) < TOLERANCE
     assert error(after.sensordata, d.sensordata) < TOLERANCE
     assert (abs(after.energy[1] - after.sensordata[-1]) > 1e-4) == (integrator == "RK4")
+
+
+STILL = """
+<mujoco>
+  <worldbody>
+    <geom name="floor" type="plane" size="1 1 .1"/>
+    <body name="hand" mocap="true" pos="0 0 .05"><geom name="ball" size=".1"/></body>
+  </worldbody>
+  <contact><pair geom1="floor" geom2="ball"/></contact>
+  <sensor><distance geom1="floor" geom2="ball" cutoff="1"/></sensor>
+</mujoco>
+"""
+
+
+def test_contacts_where_nothing_moves_have_no_rows():
+    m = mujoco.MjModel.from_xml_string(STILL)
+    theirs = mujoco.MjData(m)
+    mujoco.mj_step(m, theirs)
+    model = jaxsim.load_model(STILL)
+    data = jaxsim.make_data(model)
+    lifted = data.mocap_pos + jnp.array([[0, 0, 0.01]])
+    worlds = jax.vmap(lambda x: jaxsim.step(model, data.replace(mocap_pos=x)))(
+        jnp.stack([data.mocap_pos, lifted])
+    )
+    np.testing.assert_array_equal(worlds.ncon, [1, 1])
+    np.testing.assert_array_equal(worlds.nefc, [0, 0])
+    np.testing.assert_allclose(
+        worlds.sensordata[:, 0], [theirs.sensordata[0], theirs.sensordata[0] + 0.01], atol=1e-12
+    )
+    ours = jaxsim.get_data(m, jax.tree.map(lambda x: x[0], worlds))
+    np.testing.assert_allclose(ours.contact.dist, theirs.contact.dist, atol=1e-12)
+    np.testing.assert_array_equal(ours.contact.efc_address, theirs.contact.efc_address)
+
+    def distance(x):
+        return jaxsim.step(model, data.replace(mocap_pos=x)).sensordata[0]
+
+    np.testing.assert_allclose(jax.grad(distance)(data.mocap_pos), [[0, 0, 1]], atol=1e-12)
