@@ -222,12 +222,12 @@ def _label(model: Model, geom: int) -> str:
 
 def _by_types(static: Static, pairs: GeomPairs) -> dict[tuple[int, int], np.ndarray]:
     """Pairs of each pair of geom types, by contact dimension, then in their order."""
-    kinds = static.geom_type.astype(int)
-    types = np.stack([kinds[pairs.geom1], kinds[pairs.geom2]], axis=1)
-    order = np.lexsort([pairs.dim, types[:, 1], types[:, 0]])
-    found, counts = np.unique(types[order], axis=0, return_counts=True)
-    ends = np.cumsum(counts)
-    return {(int(a), int(b)): order[j - n : j] for (a, b), n, j in zip(found, counts, ends, strict=True)}
+    kinds = static.geom_type.astype(np.int16)
+    code = len(GeomType) * kinds[pairs.geom1] + kinds[pairs.geom2]
+    order = np.lexsort([pairs.dim, code])
+    found, counts = np.unique(code[order], return_counts=True)
+    parts = np.split(order, np.cumsum(counts)[:-1])
+    return {divmod(int(k), len(GeomType)): rows for k, rows in zip(found, parts, strict=False)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from jaxsim.solver.hessian import hessian, solve_hessian
 from jaxsim.solver.jacobian import ChainFrames, ChainJacobian, EdgeJacobian
 from jaxsim.solver.rows import residuals
 from jaxsim.structure.rows import row_layout
+from jaxsim.structure.slots import slot_layout
 from tests.gradients.jacobians import Scene
 
 from .scenes import states
@@ -35,7 +36,8 @@ def heap(cone: str, dim: int = 3, extra: str = "") -> str:
         <geom type="capsule" size=".04" fromto="0 0 0 .2 0 0"/>
         <body pos=".2 0 0"><joint axis="1 0 0"/><joint axis="0 1 0" frictionloss=".1"/>
           <geom type="capsule" size=".04" fromto="0 0 0 0 0 -.15"/>
-          <body pos="0 0 -.15"><joint name="b{k}" axis="0 1 0"/><joint axis="0 0 1"/><joint axis="1 0 0"/>
+          <body name="hand{k}" pos="0 0 -.15">
+            <joint name="b{k}" axis="0 1 0"/><joint axis="0 0 1"/><joint axis="1 0 0"/>
             <geom type="capsule" size=".04" fromto="0 0 0 -.15 0 .12"/></body></body></body>"""
     balls = (ball.format(x=0.12 * (k % 3), y=0.12 * (k // 3), dim=dim, mass=0.3 + k) for k in range(BALLS))
     arms = (arm.format(y=0.06 * k, k=k) for k in range(ARMS))
@@ -164,3 +166,43 @@ def test_derivatives(cone):
             np.abs(differences).max(initial=0), 1
         ), quantity
     assert found.duality_error() < 1e-7
+
+
+@pytest.mark.parametrize("name", [*SCENES, "a tendon across", "a weld"])
+def test_the_structure_of_the_hessian_is_that_of_its_elimination(name):
+    """Whole rows of dofs that are coupled are marked here, and eliminated from the last to the first."""
+    extra = {
+        "a tendon across": '<tendon><fixed limited="true" range="-1 1"><joint joint="a0" coef="1"/>'
+        '<joint joint="b1" coef="2"/></fixed></tendon>',
+        "a weld": '<equality><weld body1="hand0" body2="hand1"/></equality>',
+    }
+    text = SCENES.get(name, heap("pyramidal", extra=extra.get(name, "")))
+    if name in extra:
+        text = text.replace("<geom ", '<geom contype="0" conaffinity="0" ')
+    model = jaxsim.load_model(text.replace("<option ", '<option solver="PGS" '))
+    layout = row_layout(model)
+    moves = np.zeros((model.nbody, model.nv), bool)
+    for d, body in enumerate(model.dof_bodyid):
+        moves[body, d] = True
+    for body in range(1, model.nbody):
+        moves[body] |= moves[model.body_parentid[body]]
+    sets = [moves[body] for body in range(model.nbody)]
+    pairs = slot_layout(model).pairs
+    sets += [moves[a] ^ moves[b] for a, b in model.geom_bodyid[np.stack([pairs.geom1, pairs.geom2], axis=1)]]
+    sets += [
+        np.isin(np.arange(model.nv), list(rows.kind.couples(model.static, int(i))))
+        for rows in layout.classes.values()
+        for i in rows.ids
+    ]
+    coupled = np.zeros((model.nv, model.nv), bool)
+    for own in sets:
+        coupled |= np.outer(own, own)
+    parents = np.full(model.nv, -1)
+    for d in range(model.nv - 1, -1, -1):
+        below = np.flatnonzero(coupled[d, :d])
+        if len(below):
+            parents[d] = below[-1]
+            coupled[np.ix_(below, below)] = True
+    np.testing.assert_array_equal(layout.hessian.parent, parents)
+    assert layout.hessian != layout.inertia
+    assert name not in extra or np.sum(parents < 0) == BALLS + 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import lapack
 
 from jaxsim.compile.constants.fixed import actuator_armature
@@ -70,7 +69,6 @@ def _transmissions(
 
 def _inverse_weights(pose: Pose, root: np.ndarray, jacobian: np.ndarray, moment: np.ndarray) -> None:
     f = pose.fields
-    by_tree = sparse.csr_array(root)
     nv, nbody = f["nv"], f["nbody"]
     body, dof = np.zeros((nbody, 2)), np.zeros(nv)
     f["body_invweight0"], f["dof_invweight0"] = body, dof
@@ -79,9 +77,8 @@ def _inverse_weights(pose: Pose, root: np.ndarray, jacobian: np.ndarray, moment:
         return
     moving = np.flatnonzero(f["body_dofnum"][f["body_weldid"]] > 0)
     linear, angular = pose.jacobian(pose.xipos[moving], moving)
-    for column, part in enumerate((linear, angular)):
-        spread = part.reshape(-1, nv) @ by_tree
-        body[moving, column] = (spread**2).reshape(-1, 3 * nv).sum(1) / 3
+    body[moving, 0] = (_product(f, linear, root) ** 2).sum((1, 2)) / 3
+    body[moving, 1] = (_product(f, angular, root) ** 2).sum((1, 2)) / 3
     diagonal = (root**2).sum(1)
     for type, adr in zip(f["jnt_type"], f["jnt_dofadr"], strict=True):
         starts = {JointType.FREE: (adr, adr + 3), JointType.BALL: (adr,)}.get(type)
@@ -95,17 +92,32 @@ def _inverse_weights(pose: Pose, root: np.ndarray, jacobian: np.ndarray, moment:
     body[sliding, 0], body[sliding, 1] = weight[sliding], 0.0
     plain = sliding[f["dof_bodyid"]]
     dof[plain] = weight[f["dof_bodyid"]][plain]
-    f["tendon_invweight0"] = ((jacobian @ by_tree) ** 2).sum(1)
-    f["actuator_acc0"] = np.linalg.norm((moment @ by_tree) @ by_tree.T, axis=1)
+    f["tendon_invweight0"] = (_product(f, jacobian, root) ** 2).sum(1)
+    f["actuator_acc0"] = np.linalg.norm(_product(f, _product(f, moment, root), root.T), axis=1)
 
 
 def _inverse_root(fields: Fields, matrix: np.ndarray) -> np.ndarray:
     """Returns R with R R^T the inverse of the joint-space inertia, tree by tree."""
     result = np.zeros_like(matrix)
-    for start, count in zip(fields["tree_dofadr"].tolist(), fields["tree_dofnum"].tolist(), strict=True):
-        tree = slice(start, start + count)
+    for tree in _trees(fields):
         result[tree, tree] = _inverse_root_block(matrix[tree, tree])
     return result
+
+
+def _product(fields: Fields, rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Rows (..., nv) times a matrix without entries between trees."""
+    result = np.zeros_like(rows)
+    for tree in _trees(fields):
+        result[..., tree] = rows[..., tree] @ matrix[tree, tree]
+    return result
+
+
+def _trees(fields: Fields) -> list[slice]:
+    """The degrees of freedom of each tree."""
+    return [
+        slice(start, start + count)
+        for start, count in zip(fields["tree_dofadr"].tolist(), fields["tree_dofnum"].tolist(), strict=True)
+    ]
 
 
 def _inverse_root_block(block: np.ndarray) -> np.ndarray:
