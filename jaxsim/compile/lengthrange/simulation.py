@@ -40,6 +40,11 @@ class Simulation:
         self._bound = constrained_tendons(f)
         self._place = np.zeros(f["ntendon"], int)
         self._place[self._bound] = np.arange(self._bound.size)
+        # of each world: those that are limited or coupled, then the one that is pulled
+        self._paths = self._bound
+        if self._pull.on_tendon.size:
+            bound = np.tile(self._bound, (2 * len(wanted), 1))
+            self._paths = np.concatenate([bound, self._pull.tendon[:, None]], axis=1)
         self._refsafe = not int(f["opt"]["disableflags"]) & DisableBit.REFSAFE
         self.qpos, self.qvel = np.tile(f["qpos0"], (2 * len(wanted), 1)), np.zeros((2 * len(wanted), f["nv"]))
 
@@ -48,13 +53,22 @@ class Simulation:
         self.qvel = self.qvel * self._decay
         pose = kinematics(self.mechanism, self.qpos)
         motion = self._move(pose)
-        length, moment = self._pull(pose, self.routes)
+        lengths, jacobians = tendons(pose, self.routes, self._paths)
+        length, moment = self._pull(pose, lengths, jacobians)
         reach = np.linalg.norm(np.linalg.solve(motion.matrix, moment[..., None])[..., 0], axis=1)
         force = moment * (self._acceleration / np.maximum(MINVAL, reach))[:, None]
         size = np.linalg.norm(force, axis=1)
         force *= np.minimum(1.0, self._most / np.maximum(MINVAL, size))[:, None]
-        held = tendons(pose, self.routes, self._bound)
-        instant = Instant(motion, self.qvel, *held, self._place, self.step_size, self._refsafe)
+        bound = slice(self._bound.size)
+        instant = Instant(
+            motion,
+            self.qvel,
+            lengths[:, bound],
+            jacobians[:, bound],
+            self._place,
+            self.step_size,
+            self._refsafe,
+        )
         qacc = solve(motion.matrix, force - motion.bias, constraints(instant))
         self.qvel = self.qvel + self.step_size * qacc
         self.qpos = integrate(self.mechanism.fields, self.qpos, self.qvel, self.step_size)
@@ -77,27 +91,38 @@ class _Pull:
     Args:
         f: the model.
         wanted: (count,) their ids.
+
+    Attributes:
+        on_tendon: worlds that pull a tendon.
+        tendon: which tendon each world pulls (2 count,); 0 where it pulls something else.
     """
 
     def __init__(self, f: Fields, wanted: list[int]) -> None:
         type, target = f["actuator_trntype"][wanted], f["actuator_trnid"][wanted, 0]
         along = type == TrnType.TENDON
         self.on_tendon = _both(np.flatnonzero(along), len(wanted))
-        self.tendon = np.tile(target[along], 2)
-        self.gear = np.tile(f["actuator_gear"][f["actuator_outadr"][np.array(wanted)[along]], 0], 2)
-        self.others = [(_both(np.array([n]), len(wanted)), wanted[n]) for n in np.flatnonzero(~along)]
+        self.tendon = np.tile(np.where(along, target, 0), 2)
+        self._gear = np.tile(f["actuator_gear"][f["actuator_outadr"][wanted], 0], 2)
+        self._others = [(_both(np.array([n]), len(wanted)), wanted[n]) for n in np.flatnonzero(~along)]
 
-    def __call__(self, pose: Pose, routes: Routes) -> tuple[np.ndarray, np.ndarray]:
-        """Returns length (W,) and moment arms (W, nv) of the actuator that each world pulls."""
+    def __call__(
+        self, pose: Pose, lengths: np.ndarray, jacobians: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns length (W,) and moment arms (W, nv) of the actuator that each world pulls.
+
+        Args:
+            pose: the configurations.
+            lengths: of tendons in each world (W, n), the last is the one that is pulled, if any is.
+            jacobians: of these (W, n, nv).
+        """
         length, moment = np.zeros(len(pose.qpos)), np.zeros((len(pose.qpos), pose.mechanism.nv))
         worlds = self.on_tendon
         if worlds.size:
-            lengths, jacobians = tendons(pose.take(worlds), routes, self.tendon[:, None])
-            length[worlds] = self.gear * lengths[:, 0]
-            moment[worlds] = self.gear[:, None] * jacobians[:, 0]
-        for worlds, i in self.others:
-            lengths, moments = transmission(pose.take(worlds), i)
-            length[worlds], moment[worlds] = lengths[:, 0], moments[:, 0]
+            gear = self._gear[worlds]
+            length[worlds], moment[worlds] = gear * lengths[worlds, -1], gear[:, None] * jacobians[worlds, -1]
+        for worlds, i in self._others:
+            found = transmission(pose.take(worlds), i)
+            length[worlds], moment[worlds] = found[0][:, 0], found[1][:, 0]
         return length, moment
 
 
