@@ -168,8 +168,7 @@ def _pruned(grid: _Grid, vert: np.ndarray, edges: _Edges) -> _Grid:
         """At the four corners of the cell, (4, n)."""
         x, y, z = along[axis[cell], corner].T
         base = np.where(up[cell], x, -x)
-        sides = [(y * u[cell], z * v[cell]) for u, v in (low, high)]
-        (y0, z0), (y1, z1) = sides
+        (y0, z0), (y1, z1) = ((y * u[cell], z * v[cell]) for u, v in (low, high))
         return np.stack([base + y0 + z0, base + y0 + z1, base + y1 + z0, base + y1 + z1])
 
     own = heights(grid.corner, grid.cell)

@@ -68,7 +68,7 @@ class Lists(NamedTuple):
           (nlist, n, ...); an empty list is a row of zeros.
         """
         count = self.sizes if most is None else np.minimum(self.sizes, most)
-        wide = max([*count.tolist(), least])
+        wide = int(count.max(initial=least))
         place = np.arange(wide)
         place = np.where(place < count[:, None], place, 0)
         if backward:

@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxsim.compile.mesh.data import Triangles
 from jaxsim.compile.mesh.polygons import cut_quads, ears
+from jaxsim.structure.lists import starts
 
 __all__ = ["read_obj"]
 
@@ -153,21 +154,21 @@ def _triangulate(corners: np.ndarray, lengths: np.ndarray, vert: np.ndarray) -> 
     """Returns the corners (n, 3, 3) of triangles, in the order of the polygons."""
     if corners.size and (corners[:, 0].min() < 0 or corners[:, 0].max() >= len(vert)):
         raise ValueError(f"vertex {int(corners[:, 0].max()) + 1} does not exist")
-    starts = np.cumsum(lengths) - lengths
+    begin = starts(lengths)
     parts: list[Any] = []
     order: list[np.ndarray] = []
     three, four = np.flatnonzero(lengths == 3), np.flatnonzero(lengths == 4)
-    parts.append(starts[three][:, None] + np.arange(3))
+    parts.append(begin[three][:, None] + np.arange(3))
     order.append(three)
     if four.size:
-        index = starts[four][:, None] + np.arange(4)
+        index = begin[four][:, None] + np.arange(4)
         first = cut_quads(vert[corners[index, 0]])
         for near, far in (([0, 1, 2], [0, 1, 3]), ([0, 2, 3], [1, 2, 3])):
             parts.append(np.where(first[:, None], index[:, near], index[:, far]))
             order.append(four)
     for k in np.flatnonzero((lengths > 4) & (lengths <= _MOST_CORNERS)):
-        found = ears(vert[corners[starts[k] : starts[k] + lengths[k], 0]])
-        parts.append(starts[k] + np.array(found, np.int64).reshape(-1, 3))
+        found = ears(vert[corners[begin[k] : begin[k] + lengths[k], 0]])
+        parts.append(begin[k] + np.array(found, np.int64).reshape(-1, 3))
         order.append(np.full(len(found), k))
     rank = np.argsort(np.concatenate(order), kind="stable")
     return corners[np.concatenate(parts)[rank]]
