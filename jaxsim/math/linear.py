@@ -22,14 +22,20 @@ from jax.interpreters import ad, batching, mlir
 
 from jaxsim.math.stage import common_platform, lowering_for, x64
 
-__all__ = ["bilinear", "computation_of", "linear", "operation", "primitive"]
+__all__ = ["bilinear", "computation_of", "lanes_of", "linear", "operation", "primitive"]
 
 _computations: dict[Primitive, Callable[..., Any]] = {}
+_of_lanes: dict[Primitive, Callable[..., Any]] = {}
 
 
 def computation_of(primitive: Primitive) -> Callable[..., Any] | None:
     """What a primitive of this module computes, a function of its arguments and parameters; None if it is another."""
     return _computations.get(primitive)
+
+
+def lanes_of(primitive: Primitive) -> Callable[..., Any] | None:
+    """How a primitive of this module is computed in a kernel of lanes (`math/one_kernel.py`), if it is said."""
+    return _of_lanes.get(primitive)
 
 
 def primitive(name: str, compute: Callable[..., Any], multiple_results: bool) -> Primitive:
@@ -67,10 +73,22 @@ def primitive(name: str, compute: Callable[..., Any], multiple_results: bool) ->
     return made
 
 
-def operation(compute: Callable[..., Array], in_few_kernels: Callable[..., Array]) -> Callable[..., Array]:
-    """Makes a function a primitive, without derivatives, that is computed in another way in a program of one kernel."""
+def operation(
+    compute: Callable[..., Array],
+    in_few_kernels: Callable[..., Array],
+    of_lanes: Callable[..., Any] | None = None,
+) -> Callable[..., Array]:
+    """Makes a function a primitive, without derivatives, that is computed in another way in a program of one kernel.
+
+    Args:
+      compute: the function.
+      in_few_kernels: the same in a kernel of a CPU, `math/few_kernels.py`.
+      of_lanes: the same in one of a GPU, `math/one_kernel.py`, of `Lanes` and of values.
+    """
     made = primitive(compute.__name__.strip("_"), compute, False)
     _computations[made] = in_few_kernels
+    if of_lanes is not None:
+        _of_lanes[made] = of_lanes
 
     @functools.wraps(compute)
     def bind(*args: Array, **params: Any) -> Array:

@@ -13,9 +13,15 @@ import pytest
 
 import jaxsim
 from jaxsim import models
+from jaxsim.collision.convex.hull import hulls_of
+from jaxsim.interop.mujoco import put_model
+from jaxsim.math.stage import lowering_for
 from jaxsim.solver import linalg
 from jaxsim.solver.tree_kernel import solve_in_kernel
 from jaxsim.structure.sparsity import tree_structure
+from jaxsim.worlds import expand
+from tests.collision import searches
+from tests.collision.test_hulls import _scene as many_hulls
 
 pytestmark = pytest.mark.gpu
 
@@ -51,6 +57,23 @@ def test_elimination_in_a_kernel(width, dtype):
     ours = jax.jit(functools.partial(solve_in_kernel, structure))(A, b)
     tolerance = 1e-12 if dtype == np.float64 else 1e-4
     np.testing.assert_allclose(ours, linalg.solve_tree(structure, A, b), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_searches_in_kernels(dtype):
+    tables = hulls_of(expand(put_model(many_hulls())))
+    tables = jax.tree.map(lambda x: x.astype(dtype) if x.dtype == np.float64 else x, tables)
+    args = tables, *searches.scene(1000, 3, dtype)
+
+    def search(platform, *args):
+        with lowering_for(platform):
+            return searches.found(*args)
+
+    ours, plain = (
+        jax.jit(functools.partial(search, platform))(*jax.device_put(args, jax.devices(kind)[0]))
+        for platform, kind in (("cuda", "gpu"), ("cpu", "cpu"))
+    )
+    searches.same(ours, plain, 1e-6 if dtype == np.float64 else 1e-4)
 
 
 def rollout(model, data, ctrl):

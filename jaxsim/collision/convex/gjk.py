@@ -9,8 +9,9 @@ be out of reach, or when the simplex contains the origin. Source: as of `simplex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -19,7 +20,8 @@ from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.simplex import Closest, closest_to_origin
 from jaxsim.collision.points import Search
 from jaxsim.collision.vec import Vec
-from jaxsim.math.stage import stage
+from jaxsim.math.one_kernel import LANE, Lanes, fits_one_kernel, in_one_kernel
+from jaxsim.math.stage import lowering_for, stage
 
 __all__ = ["Nearest", "nearest"]
 
@@ -66,6 +68,18 @@ def nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
       search: which are asked at all (npair, W); most rounds; the tolerance is the distance below which cores touch
         that are curved, or where rounding leaves no better one (float32), and the error of smooth distances.
     """
+    if not fits_one_kernel(search.active, (pairs, reach)):
+        return _nearest(pairs, reach, search)
+    with lowering_for(LANE):
+        results = jax.eval_shape(_nearest, pairs, reach, search)
+    return in_one_kernel(_in_lanes, "nearest", (pairs, reach, search), results)
+
+
+def _in_lanes(lanes: Lanes, *args: Any) -> Nearest:
+    return lanes.run(_nearest, *args)
+
+
+def _nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
     offset = Vec(*(c + jnp.zeros_like(reach) for c in Vec.concat([p.pose.pos for p in pairs])))
     first = farthest(pairs, offset)
     zero = jnp.zeros_like(reach)

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.convex.hull_kernel import look_up_in_kernel
+from jaxsim.collision.convex.hull_kernel import climb_of_lanes, look_up_in_kernel
 from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.vec import Vec
 from jaxsim.hulls import Hulls
@@ -288,7 +288,7 @@ def _one_by_one(rows: Array, near_of: Array, vert: Array, moved: Array, *lanes: 
     return lax.fori_loop(0, lanes[-1].size, put, none).reshape(shape)
 
 
-_climbed = operation(_all_at_once, _one_by_one)
+_climbed = operation(_all_at_once, _one_by_one, climb_of_lanes)
 
 
 def first_row(tables: Hulls, mesh: Array, direction: Vec) -> Array:

@@ -7,6 +7,7 @@ on. Here lanes wait for those of their warp alone. `hull` has the same in XLA's 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -16,9 +17,10 @@ from jax import Array, lax
 from jaxsim.collision.vec import Vec
 from jaxsim.hulls import Hulls
 from jaxsim.math.lanes import in_lanes
+from jaxsim.math.one_kernel import Lanes, Table, Value
 from jaxsim.structure.directions import CLIMB, LISTED, NEXT, WIDTH
 
-__all__ = ["look_up_in_kernel"]
+__all__ = ["climb_of_lanes", "look_up_in_kernel"]
 
 
 def look_up_in_kernel(
@@ -72,23 +74,53 @@ def _kernel(
       start: the first row.
       found: the farthest corner.
     """
-    toward, climbing, own = (x[...], y[...], z[...]), moved[...] > 0, world[...]
+    toward, climbing = (x[...], y[...], z[...]), moved[...] > 0
+    found[...] = _climb((rows, near, vert), worlds, world[...], toward, climbing, start[...])
+
+
+def climb_of_lanes(lanes: Lanes, rows: Table, near: Table, vert: Table, moved: Table, *asked: Value) -> Value:
+    """The same in a kernel of other things: components of directions and first rows (n, W); n is a power of two."""
+    n = len(asked[0].entries)
+    x, y, z, first = (lanes.block(list(own.entries.flat), n, own.dtype) for own in asked)
+    climbing = jnp.broadcast_to(moved.entries[0], x.shape)
+    corner = _climb((rows.ref, near.ref, vert.ref), 1, 0, (x, y, z), climbing, first)
+    return lanes.value(lanes.rows(corner, n))
+
+
+def _climb(
+    tables: Sequence[Any],
+    worlds: int,
+    own: Array | int,
+    toward: Sequence[Array],
+    climbing: Array,
+    first: Array,
+) -> Array:
+    """The farthest corner, of lanes (..., lanes).
+
+    Args:
+      tables: corners, and what follows them, row by row; the row of each corner's neighbours; vertices.
+      worlds: of how many worlds there are vertices.
+      own: whose are looked at.
+      toward: components of the direction.
+      climbing: whether a search is a climb.
+      first: the first row.
+    """
+    rows, near, vert = tables
+    number = lax.broadcasted_iota(jnp.int32, (WIDTH, *first.shape), 0)
 
     def height_of(corner: Array) -> Array:
         at = corner * (3 * worlds) + own
         return toward[0] * vert[at] + toward[1] * vert[at + worlds] + toward[2] * vert[at + 2 * worlds]
 
     def go_on(carry: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Looks at one row: the best corner so far, how far it is, the row, and who is going, (lanes)."""
+        """Looks at one row: the best corner so far, how far it is, the row, and who is going, (..., lanes)."""
         corner, height, row, going = carry
         place = row * (WIDTH + 1)
-        what = rows[place + WIDTH]
-        best, best_height = corner, height
-        for k in range(WIDTH):
-            other = rows[place + k]
-            other_height = height_of(other)
-            farther = other_height > best_height
-            best, best_height = jnp.where(farther, other, best), jnp.where(farther, other_height, best_height)
+        listed, what = rows[place + number], rows[place + WIDTH]
+        heights = height_of(listed)
+        best_height = jnp.max(heights, axis=0)
+        best = jnp.min(jnp.where(heights == best_height, number, WIDTH), axis=0)
+        best = jnp.sum(jnp.where(number == best, listed, 0), axis=0, dtype=listed.dtype)
         better = (going > 0) & (best_height > height)
         corner, height = jnp.where(better, best, corner), jnp.where(better, best_height, height)
         more = what & NEXT > 0
@@ -97,8 +129,7 @@ def _kernel(
         row = jnp.where(climbs, near[corner], row + more)
         return corner, height, row, jnp.where(climbs | more, going, 0)
 
-    first = start[...]
     corner = rows[first * (WIDTH + 1)]
     height = jnp.full(first.shape, -jnp.inf, toward[0].dtype)
     carry = corner, height, first, jnp.ones(first.shape, jnp.int32)
-    found[...] = lax.while_loop(lambda carry: jnp.max(carry[3]) > 0, go_on, carry)[0]
+    return lax.while_loop(lambda carry: jnp.max(carry[3]) > 0, go_on, carry)[0]

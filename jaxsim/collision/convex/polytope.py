@@ -7,7 +7,7 @@ neighbours keeps a round small and free of cases; the surface may then fail to b
 origin, so the least distance of its faces' planes still bounds the depth from below, and the farthest vertex bounds
 it from above.
 
-Faces are numbered by their three vertices, counter-clockwise from outside, eight bits each. Rounds are the same for
+Rounds are the same for
 all pairs, so a vertex and two faces go to rows that are known without looking; the others take the places of the
 faces they replace.
 """
@@ -24,10 +24,13 @@ from jax import Array, lax
 
 from jaxsim.collision.convex.difference import Pair, Vertex, farthest, pick, smooth_rows
 from jaxsim.collision.convex.gjk import Nearest
+from jaxsim.collision.convex.planes import FAR, corners_of_face, face_of, plane
+from jaxsim.collision.convex.polytope_kernel import grow_in_kernel
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.largest import entries_at
 from jaxsim.collision.points import Search
 from jaxsim.collision.vec import Vec
+from jaxsim.math.one_kernel import fits_one_kernel
 from jaxsim.math.stage import stage
 
 __all__ = ["ROUNDS", "Depth", "by_weight", "penetration"]
@@ -43,8 +46,6 @@ _REMOVED = 8
 _EDGES = _REMOVED + 2
 """Most edges of the region of so many faces."""
 _NONE = -1
-_LIMIT = 1e30
-"""Distance of a face that is never taken, m."""
 
 
 class Depth(NamedTuple):
@@ -80,15 +81,24 @@ def penetration(pairs: Sequence[Pair], found: Nearest, search: Search) -> Depth:
       found: where the search of the distance ended; the origin is in its simplex.
       search: most rounds, and the error of the depth of curved cores.
     """
-    first, scale = _first_polytope(pairs, found)
+    vertices, faces, scale = _tetrahedron(pairs, found)
+    first = (vertices, faces, *_face_planes(vertices, faces))
     rounding = 16 * jnp.finfo(scale.dtype).eps * scale
     smooth, gap = smooth_rows(pairs), rounding
     if smooth is not None:
         gap = jnp.where(smooth, jnp.maximum(search.tolerance, rounding), rounding)
 
     most = jnp.minimum(search.iterations, ROUNDS)
-    end = lax.while_loop(lambda s: jnp.any(s.running), lambda s: _round(pairs, gap, rounding, most, s), first)
-    corners = _rows(end.vertices, _corners(end.best))
+    if fits_one_kernel(found.meet, (pairs, first)):
+        rows = (_FIRST_VERTICES + ROUNDS, _ROWS)
+        return _nearest_face(grow_in_kernel(pairs, first, found.meet, (gap, rounding), most, rows))
+    start = _first_state(*first, found.meet)
+    end = lax.while_loop(lambda s: jnp.any(s.running), lambda s: _round(pairs, gap, rounding, most, s), start)
+    return _nearest_face(_rows(end.vertices, _corners(end.best)))
+
+
+def _nearest_face(corners: Vertex) -> Depth:
+    """The face with three corners (3, npair, W)."""
     a, b, c = (Vec(*(x[n] for x in corners.point)) for n in range(3))
     normal, _ = plane(a, b, c)
     area = (b - a).cross(c - a).dot(normal)
@@ -98,25 +108,22 @@ def penetration(pairs: Sequence[Pair], found: Nearest, search: Search) -> Depth:
     return Depth(corners, jnp.stack([u, v, 1 - u - v]), normal)
 
 
-def _first_polytope(pairs: Sequence[Pair], found: Nearest) -> tuple[_State, Array]:
-    """A tetrahedron, the origin inside or on its first face, and a length of the order of the sizes."""
-    vertices, faces, scale = _tetrahedron(pairs, found)
-    normal, dist = _face_planes(vertices, faces)
+def _first_state(vertices: Vertex, faces: Array, normal: Vec, dist: Array, running: Array) -> _State:
+    """A tetrahedron, the origin inside or on its first face."""
 
     def padded(x: Array, rows: int, value: float = 0) -> Array:
         return jnp.pad(x, ((0, rows - x.shape[0]), *((0, 0),) * (x.ndim - 1)), constant_values=value)
 
-    state = _State(
+    return _State(
         jax.tree.map(lambda x: padded(x, _FIRST_VERTICES + ROUNDS), vertices),
         padded(faces, _ROWS, _NONE),
         Vec(*(padded(c, _ROWS) for c in normal)),
-        padded(dist, _ROWS, _LIMIT),
-        found.meet,
+        padded(dist, _ROWS, FAR),
+        running,
         faces[0],
-        jnp.full_like(scale, _LIMIT),
+        jnp.full_like(dist[0], FAR),
         jnp.zeros((), jnp.int32),
     )
-    return state, scale
 
 
 def _tetrahedron(pairs: Sequence[Pair], found: Nearest) -> tuple[Vertex, Array, Array]:
@@ -179,10 +186,10 @@ def _faces(p: Vec) -> tuple[Array, Array]:
     a, b, c, d = (Vec(*(x[n] for x in p)) for n in range(4))
     up = settled(_above(a, b, c, d))
     faces = [
-        jnp.where(up, _face(0, 2, 1), _face(0, 1, 2)),
-        jnp.where(up, _face(0, 1, 3), _face(1, 0, 3)),
-        jnp.where(up, _face(1, 2, 3), _face(2, 1, 3)),
-        jnp.where(up, _face(2, 0, 3), _face(0, 2, 3)),
+        jnp.where(up, face_of(0, 2, 1), face_of(0, 1, 2)),
+        jnp.where(up, face_of(0, 1, 3), face_of(1, 0, 3)),
+        jnp.where(up, face_of(1, 2, 3), face_of(2, 1, 3)),
+        jnp.where(up, face_of(2, 0, 3), face_of(0, 2, 3)),
     ]
     return jnp.stack(faces).astype(jnp.int32), _length(b - a) + _length(c - a) + _length(d - a)
 
@@ -257,7 +264,7 @@ def _round(pairs: Sequence[Pair], gap: Array, rounding: Array, most: Array, stat
         jax.tree.map(lambda b, x: lax.dynamic_update_slice_in_dim(b, x[None], row, 0), state.vertices, new),
         put(state.faces, fan, _NONE),
         Vec(*(put(t, x, 0) for t, x in zip(state.normal, fan_normal, strict=True))),
-        put(state.dist, fan_dist, _LIMIT),
+        put(state.dist, fan_dist, FAR),
         expand & (state.rounds + 1 < most),
         jnp.where(better, face, state.best),
         jnp.where(better, jnp.minimum(upper, state.upper), state.upper),
@@ -276,7 +283,7 @@ _GROWS = 2
 
 @stage
 def _verdict(state: _State, lower: Array, upper: Array, gap: Array) -> Array:
-    finished = (upper - lower <= gap) | (lower >= _LIMIT)
+    finished = (upper - lower <= gap) | (lower >= FAR)
     # of faces equally good the last, whose vertices are the nearest
     better = (upper < state.upper) | (finished & (upper <= state.upper + gap))
     verdict = jnp.where(finished, 0, _GROWS) + better
@@ -355,9 +362,9 @@ def _fan(vertices: Vertex, edges: Array, w: Vec, row: Array) -> tuple[Array, Vec
     normal, dist = plane(a, b, w)
     zero = jnp.zeros((), dist.dtype)
     return (
-        jnp.where(some, _face(start, stop, row), _NONE),
+        jnp.where(some, face_of(start, stop, row), _NONE),
         Vec(*(jnp.where(some, c, zero) for c in normal)),
-        jnp.where(some, dist, _LIMIT),
+        jnp.where(some, dist, FAR),
     )
 
 
@@ -400,14 +407,9 @@ def _total(marked: Array) -> Array:
     return result
 
 
-def _face(i: Array | int, j: Array | int, k: Array | int) -> Array:
-    return jnp.asarray(i | (j << 8) | (k << 16), jnp.int32)
-
-
 def _corners(face: Array) -> Array:
     """Numbers of the corners of faces, on a new first axis."""
-    face = jnp.maximum(face, 0)
-    return jnp.stack([face & 255, (face >> 8) & 255, (face >> 16) & 255])
+    return jnp.stack(corners_of_face(face))
 
 
 def _least(dist: Array) -> tuple[Array, Array]:
@@ -433,21 +435,6 @@ def _fold(operation: Callable[[Array, Array], Array], x: Array) -> Array:
     for n in range(1, step):
         result = operation(result, total[n])
     return result
-
-
-@stage
-def plane(a: Vec, b: Vec, c: Vec) -> tuple[Vec, Array]:
-    """Unit normal of a triangle, counter-clockwise from where it points, and its distance from the origin.
-
-    Without an area the normal is 0 and the distance `_LIMIT`.
-    """
-    u, v = b - a, c - a
-    normal = u.cross(v)
-    area = normal.dot(normal)
-    some = area > jnp.square(8 * jnp.finfo(area.dtype).eps) * u.dot(u) * v.dot(v)
-    inverse = jnp.where(some, 1.0 / jnp.sqrt(jnp.where(some, area, 1.0)), 0.0)
-    normal = normal * inverse
-    return normal, jnp.where(some, normal.dot(a), _LIMIT)
 
 
 def _length(v: Vec) -> Array:

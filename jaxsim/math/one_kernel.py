@@ -1,0 +1,652 @@
+"""A function of many lanes as one Pallas kernel of a GPU.
+
+Each round of a search is dozens of kernels where XLA makes them, of a few microseconds each, after which the host is
+asked whether to go on; all lanes wait for the last. Here the whole function, its loops included, is one kernel, whose
+programs of 32 lanes each end by themselves. Its jaxpr is evaluated equation by equation in the kernel: an array
+(..., W) is one vector of lanes for each of its numbers, so that what only moves numbers about, as stacks and slices
+do, is nothing at all there. Arrays without lanes are read where they are needed.
+
+A kernel is compiled in a time that grows with the square of its length: functions of some hundred numbers are meant.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+from jax.extend.core import ClosedJaxpr, Literal
+from jax.interpreters.partial_eval import dce_jaxpr
+
+from jaxsim.math.lanes import in_lanes
+from jaxsim.math.linear import computation_of, lanes_of
+from jaxsim.math.stage import lowering_for, platform
+
+__all__ = ["LANE", "Lanes", "Table", "Value", "fits_one_kernel", "in_one_kernel"]
+
+LANE = "lane"
+"""The platform of what is traced for such a kernel."""
+
+_WIDTH = 8191
+"""Lanes of what is traced: a number that no other axis is as long as."""
+
+_FEW = 64
+"""Numbers of an array without lanes that is read at once; one of more is a table, of which entries are looked up."""
+
+_MOST = 512
+"""Most numbers that a kernel is given of each lane."""
+
+_NUMBERS = """
+    abs acos add add_any and asin atan atan2 ceil clamp convert_element_type cos div eq exp floor ge gt
+    integer_pow is_finite le log lt max min mul ne neg not or pow rem rsqrt select_n shift_left
+    shift_right_arithmetic shift_right_logical sign sin sqrt square sub tan tanh xor
+"""
+_ELEMENTWISE = frozenset(_NUMBERS.split())
+_SAME = frozenset({"copy", "optimization_barrier", "stop_gradient"})
+_REDUCED: dict[str, Callable[[Any, Any], Any]] = {
+    "reduce_and": jnp.logical_and,
+    "reduce_max": jnp.maximum,
+    "reduce_min": jnp.minimum,
+    "reduce_or": jnp.logical_or,
+    "reduce_sum": jnp.add,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """An array in a kernel.
+
+    Attributes:
+      entries: its numbers, each a vector of lanes or one number; of the axis of lanes there is one.
+      axis: the axis of lanes; None: it has none.
+      dtype: type of the numbers.
+    """
+
+    entries: np.ndarray
+    axis: int | None
+    dtype: np.dtype
+
+    @property
+    def type(self) -> jax.ShapeDtypeStruct:
+        """Shape and type, as it is traced."""
+        shape = list(self.entries.shape)
+        if self.axis is not None:
+            shape[self.axis] = _WIDTH
+        return jax.ShapeDtypeStruct(tuple(shape), self.dtype)
+
+    def __getitem__(self, index: Any) -> Array:
+        """One of its numbers."""
+        return self.entries[index]
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """An array without lanes, of which entries are looked up.
+
+    Attributes:
+      ref: its numbers, (n,).
+      places: where among these each of its numbers is.
+      dtype: type of the numbers.
+      known: the numbers (n,), if they are few.
+    """
+
+    ref: Any
+    places: np.ndarray
+    dtype: np.dtype
+    known: np.ndarray | None
+
+    axis = None
+
+    @property
+    def type(self) -> jax.ShapeDtypeStruct:
+        """Shape and type."""
+        return jax.ShapeDtypeStruct(self.places.shape, self.dtype)
+
+    @property
+    def entries(self) -> np.ndarray:
+        """Its numbers.
+
+        Raises:
+          NotImplementedError: they are many.
+        """
+        if self.known is None:
+            raise NotImplementedError(f"a kernel of lanes that reads all of {self.places.shape} numbers")
+        return _each(self.known.__getitem__, self.places)
+
+    def number(self, place: Any) -> Array:
+        """One of the numbers, or that of each lane."""
+        number = self.ref[place]
+        return number != 0 if self.dtype == bool else number
+
+
+def fits_one_kernel(asked: Array, trees: Any) -> bool:
+    """Whether what is asked of pairs and worlds (npair, W) may be one kernel: that of one pair, without long arrays."""
+    width = asked.shape[-1]
+    numbers = [x.size // width for x in jax.tree.leaves(trees) if x.ndim and x.shape[-1] == width]
+    return platform() == "cuda" and asked.shape[0] == 1 < width and sum(numbers) <= _MOST
+
+
+def in_one_kernel(
+    body: Callable[..., Any],
+    name: str,
+    trees: Sequence[Any],
+    results: Any,
+    scratch: Sequence[jax.ShapeDtypeStruct] = (),
+    interpret: bool = False,
+) -> Any:
+    """Runs a function of lanes as one kernel of a GPU.
+
+    Args:
+      body: of `Lanes` and of the trees, with values in place of their arrays; returns a tree of values (..., W).
+      name: of the kernel in the program.
+      trees: trees of arrays (..., 1 or W), W > 1, or of numbers.
+      results: shapes (..., W) and types of what the body returns.
+      scratch: shapes (n, W) and types of arrays that the body may write and read.
+      interpret: whether to run the kernel without compiling it, for tests.
+    """
+    leaves, structure = jax.tree.flatten(tuple(trees))
+    types, tree = jax.tree.flatten(results)
+    width = types[0].shape[-1]
+    wide = [x.ndim > 0 and x.shape[-1] == width for x in leaves]
+    given = [x for x, own in zip(leaves, wide, strict=True) if own]
+    tables = [_numbers(x).reshape(-1) for x, own in zip(leaves, wide, strict=True) if not own and x.size]
+    kinds, made = _by_type(given), _by_type(types)
+
+    def kernel(*refs: Any) -> None:
+        left = iter(refs)
+        shared, blocks, out = (list(itertools.islice(left, len(x))) for x in (tables, kinds, made))
+        lanes, few, own = Lanes(out[0].shape[-1], list(left)), iter(shared), {}
+        for ref, kind in zip(blocks, kinds, strict=True):
+            rows = iter(lanes.rows(ref[...], sum(_rows(given[k]) for k in kind)))
+            own |= {k: _value(rows, given[k]) for k in kind}
+        numbers = (own[k] for k in range(len(given)))
+        values = [
+            next(numbers) if some else _shared(next(few) if x.size else None, x)
+            for x, some in zip(leaves, wide, strict=True)
+        ]
+        found = jax.tree.leaves(body(lanes, *jax.tree.unflatten(structure, values)))
+        for ref, kind in zip(out, made, strict=True):
+            rows = [
+                lanes.vector(x, found[k].dtype).astype(ref.dtype) for k in kind for x in found[k].entries.flat
+            ]
+            ref[...] = lanes.block(rows, len(ref), ref.dtype)
+
+    stored = [
+        jax.ShapeDtypeStruct(
+            (_power(sum(_rows(types[k]) for k in kind)), width), _stored(types[kind[0]].dtype)
+        )
+        for kind in made
+    ]
+    blocks = [_block([given[k] for k in kind]) for kind in kinds]
+    found, parts = in_lanes(kernel, name, blocks, [*stored, *scratch], tables, interpret=interpret), {}
+    for block, kind in zip(found, made, strict=False):
+        ends = np.cumsum([_rows(types[k]) for k in kind])
+        rows = jnp.split(block[: ends[-1]], ends[:-1])
+        parts |= {
+            k: x.reshape(types[k].shape).astype(types[k].dtype) for k, x in zip(kind, rows, strict=True)
+        }
+    return jax.tree.unflatten(tree, [parts[k] for k in range(len(types))])
+
+
+def _by_type(arrays: Sequence[Any]) -> list[list[int]]:
+    """Numbers of the arrays of each type, as they are stored: what is loaded together is one operation."""
+    types = [_stored(x.dtype) for x in arrays]
+    return [[k for k, t in enumerate(types) if t == own] for own in dict.fromkeys(types)]
+
+
+def _rows(x: Any) -> int:
+    """How many numbers each lane of an array (..., W) has."""
+    return int(np.prod(x.shape[:-1]))
+
+
+def _power(n: int) -> int:
+    """The next power of two."""
+    return 1 << (n - 1).bit_length()
+
+
+def _block(arrays: Sequence[Array]) -> Array:
+    """Arrays (..., W) one after the other, (n, W), n a power of two."""
+    rows = jnp.concatenate([_numbers(x).reshape(-1, x.shape[-1]) for x in arrays])
+    return jnp.pad(rows, ((0, _power(len(rows)) - len(rows)), (0, 0)))
+
+
+def _stored(dtype: Any) -> np.dtype:
+    """The type of numbers in memory: flags are integers."""
+    return np.dtype(np.int32 if np.dtype(dtype) == np.bool_ else dtype)
+
+
+def _numbers(x: Array) -> Array:
+    return x.astype(_stored(x.dtype))
+
+
+def _each(function: Callable[[Any], Any], of: np.ndarray) -> np.ndarray:
+    """A function of each entry."""
+    made = np.empty(of.shape, object)
+    for index in np.ndindex(*of.shape):
+        made[index] = function(of[index])
+    return made
+
+
+def _value(rows: Iterator[Array], x: Any) -> Value:
+    """An array (..., W) of the next vectors of lanes."""
+    made = _each(lambda _: next(rows), np.empty((*x.shape[:-1], 1)))
+    if x.dtype == bool:
+        made = _each(lambda number: number != 0, made)
+    return Value(made, x.ndim - 1, np.dtype(x.dtype))
+
+
+def _shared(ref: Any, x: Array) -> Table:
+    """An argument without lanes."""
+    table = Table(ref, np.arange(x.size).reshape(x.shape), np.dtype(x.dtype), None)
+    if x.size > _FEW:
+        return table
+    return dataclasses.replace(table, known=_each(table.number, np.arange(x.size)))
+
+
+class Lanes:
+    """Evaluates functions of arrays in a kernel.
+
+    Attributes:
+      count: how many lanes there are.
+      scratch: references (n, lanes) to arrays that may be written and read.
+    """
+
+    def __init__(self, count: int, scratch: Sequence[Any] = ()) -> None:
+        self.count = count
+        self.scratch = scratch
+
+    def vector(self, number: Any, dtype: Any) -> Array:
+        """A number of each lane."""
+        if isinstance(number, Array) and number.ndim:
+            return number
+        return (
+            lax.full((self.count,), number, dtype)
+            if not isinstance(number, Array)
+            else jnp.broadcast_to(number, (self.count,))
+        )
+
+    def value(self, numbers: Sequence[Array], rows: tuple[int, ...] = ()) -> Value:
+        """The array (*rows, W) of vectors of lanes, all in one row if nothing else is said."""
+        left, shape = iter(numbers), (*(rows or (len(numbers),)), 1)
+        return Value(_each(lambda _: next(left), np.empty(shape)), len(shape) - 1, np.dtype(numbers[0].dtype))
+
+    def block(self, numbers: Sequence[Any], n: int, dtype: Any) -> Array:
+        """Vectors of lanes as one array (n, lanes), n a power of two; 0 beyond the last."""
+        row = lax.broadcasted_iota(jnp.int32, (n, self.count), 0)
+        made = lax.full(row.shape, 0, dtype)
+        for k, number in enumerate(numbers):
+            made = jnp.where(row == k, self.vector(number, dtype), made)
+        return made
+
+    def rows(self, block: Array, n: int) -> list[Array]:
+        """The first vectors of such an array."""
+        row = lax.broadcasted_iota(jnp.int32, block.shape, 0)
+        return [jnp.sum(jnp.where(row == k, block, 0), axis=0, dtype=block.dtype) for k in range(n)]
+
+    def run(self, function: Callable[..., Any], *trees: Any) -> Any:
+        """A function of trees of arrays (..., W), given values in place of arrays: the same of its results."""
+        leaves, structure = jax.tree.flatten(trees)
+
+        def flat(*leaves: Array) -> Any:
+            return function(*jax.tree.unflatten(structure, leaves))
+
+        with lowering_for(LANE):
+            program, shape = jax.make_jaxpr(flat, return_shape=True)(*(x.type for x in leaves))
+        found = self._evaluate(_pruned(program), program.consts, leaves)
+        return jax.tree.unflatten(jax.tree.structure(shape), found)
+
+    def _called(self, program: ClosedJaxpr, args: Sequence[Value]) -> list[Value]:
+        return self._evaluate(program.jaxpr, program.consts, args)
+
+    def _evaluate(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Value]) -> list[Value]:
+        env: dict[Any, Value] = dict(zip(jaxpr.invars, args, strict=True))
+        env |= {var: _constant(x) for var, x in zip(jaxpr.constvars, consts, strict=True)}
+
+        def value_of(atom: Any) -> Value:
+            return (
+                _constant(np.asarray(atom.val, atom.aval.dtype)) if isinstance(atom, Literal) else env[atom]
+            )
+
+        for eqn in jaxpr.eqns:
+            found = self._equation(eqn, [value_of(x) for x in eqn.invars])
+            env |= zip(eqn.outvars, found, strict=True)
+        return [value_of(x) for x in jaxpr.outvars]
+
+    def _equation(self, eqn: Any, args: list[Any]) -> list[Any]:
+        name, params = eqn.primitive.name, eqn.params
+        own = lanes_of(eqn.primitive)
+        if own is not None:
+            return [own(self, *args, **params)]
+        compute = computation_of(eqn.primitive)
+        if compute is not None:
+            types = [x.type for x in args]
+            return self._called(jax.make_jaxpr(functools.partial(compute, **params))(*types), args)
+        if name in _SAME:
+            return args
+        if name in _ELEMENTWISE:
+            return [self._elementwise(eqn, args)]
+        if name in _REDUCED:
+            return [self._reduced(_REDUCED[name], args[0], params["axes"], eqn.outvars[0].aval)]
+        handler = getattr(self, f"_{name}", None)
+        if handler is not None:
+            return handler(eqn, *args)
+        inner = next((params[k] for k in ("jaxpr", "call_jaxpr", "fun_jaxpr") if k in params), None)
+        if inner is None:
+            raise NotImplementedError(f"{name} in a kernel of lanes")
+        return self._called(inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ()), args)
+
+    # --- numbers
+
+    def _elementwise(self, eqn: Any, args: list[Any]) -> Any:
+        if (
+            eqn.primitive.name in ("copy", "convert_element_type")
+            and args[0].dtype == eqn.outvars[0].aval.dtype
+        ):
+            return args[0]
+        dtype = np.dtype(eqn.outvars[0].aval.dtype)
+        axis = next((x.axis for x in args if x.axis is not None), None)
+        entries = np.broadcast_arrays(*(x.entries for x in args))
+        made = np.empty(entries[0].shape, object)
+        for index in np.ndindex(*made.shape):
+            made[index] = self._number(
+                eqn, [(x[index], own.dtype) for x, own in zip(entries, args, strict=True)]
+            )
+        return Value(made, axis, dtype)
+
+    def _number(self, eqn: Any, args: list[tuple[Any, Any]]) -> Any:
+        """One number of an elementwise operation."""
+        known = [not isinstance(x, Array) for x, _ in args]
+        if eqn.primitive.name == "select_n" and known[0]:
+            return args[1 + int(args[0][0])][0]
+        if all(known):
+            with jax.ensure_compile_time_eval():
+                return np.asarray(eqn.primitive.bind(*(jnp.asarray(*x) for x in args), **eqn.params))[()]
+        # of two one may be a number that all lanes share
+        if len(args) != 2 and any(isinstance(x, Array) and x.ndim for x, _ in args):
+            args = [(self.vector(*x), x[1]) for x in args]
+        return eqn.primitive.bind(
+            *(x if isinstance(x, Array) else np.asarray(x, t)[()] for x, t in args), **eqn.params
+        )
+
+    def _fold(self, operation: Callable[[Any, Any], Any], x: Value, axes: Sequence[int]) -> np.ndarray:
+        """The entries, those along some axes folded."""
+        entries = x.entries
+        for axis in sorted(axes, reverse=True):
+            if axis == x.axis:
+                entries = entries.squeeze(axis)
+                continue
+            parts = [_row(entries, k, axis) for k in range(entries.shape[axis])]
+            total = parts[0]
+            for part in parts[1:]:
+                total = _pairwise(operation, total, part)
+            entries = total
+        return entries
+
+    def _reduced(
+        self, operation: Callable[[Any, Any], Any], x: Value, axes: Sequence[int], aval: Any
+    ) -> Value:
+        entries = self._fold(operation, x, axes)
+        if x.axis is None or x.axis not in axes:
+            left = None if x.axis is None else x.axis - sum(a < x.axis for a in axes)
+            return Value(entries, left, np.dtype(aval.dtype))
+        across = {
+            jnp.logical_or: jnp.max,
+            jnp.maximum: jnp.max,
+            jnp.logical_and: jnp.min,
+            jnp.minimum: jnp.min,
+        }
+
+        def whole(number: Any) -> Any:
+            number = self.vector(number, x.dtype)
+            total = across[operation](number.astype(jnp.int32) if x.dtype == bool else number)
+            return total > 0 if x.dtype == bool else total
+
+        return Value(_each(whole, entries), None, np.dtype(aval.dtype))
+
+    def _argmax(self, eqn: Any, x: Value) -> list[Value]:
+        (axis,), dtype = eqn.params["axes"], np.dtype(eqn.params["index_dtype"])
+        best = _row(x.entries, 0, axis).copy()
+        number = np.full(best.shape, dtype.type(0), object)
+        for k in range(1, x.entries.shape[axis]):
+            other = _row(x.entries, k, axis)
+            for index in np.ndindex(*best.shape):
+                more = other[index] > best[index]
+                best[index] = jnp.where(more, other[index], best[index])
+                number[index] = jnp.where(more, dtype.type(k), number[index])
+        left = None if x.axis is None else x.axis - (axis < x.axis)
+        return [Value(number, left, dtype)]
+
+    def _cumsum(self, eqn: Any, x: Value) -> list[Value]:
+        axis = eqn.params["axis"]
+        parts = [x.entries.take([k], axis) for k in range(x.entries.shape[axis])]
+        sums = list(itertools.accumulate(parts, functools.partial(_pairwise, jnp.add)))
+        return [Value(np.concatenate(sums, axis), x.axis, x.dtype)]
+
+    # --- what only moves numbers
+
+    def _moved(self, x: Any, change: Callable[[np.ndarray], np.ndarray], axis: int | None) -> Any:
+        if isinstance(x, Table):
+            return dataclasses.replace(x, places=change(x.places))
+        return Value(change(x.entries), axis, x.dtype)
+
+    def _squeeze(self, eqn: Any, x: Any) -> list[Any]:
+        axes = eqn.params["dimensions"]
+        left = None if x.axis is None else x.axis - sum(a < x.axis for a in axes)
+        return [self._moved(x, lambda e: e.squeeze(tuple(axes)), left)]
+
+    def _reshape(self, eqn: Any, x: Any) -> list[Any]:
+        shape = list(eqn.outvars[0].aval.shape)
+        axis = None
+        if x.axis is not None:
+            axis = shape.index(_WIDTH)
+            shape[axis] = 1
+            if np.prod(shape[:axis]) != np.prod(x.entries.shape[: x.axis]):
+                raise NotImplementedError("a kernel of lanes that reshapes the axis of lanes")
+        elif _WIDTH in shape:  # numbers that all lanes share
+            axis = shape.index(_WIDTH)
+            shape[axis] = 1
+        return [self._moved(x, lambda e: e.reshape(shape), axis)]
+
+    def _broadcast_in_dim(self, eqn: Any, x: Any) -> list[Any]:
+        shape, dims = list(eqn.params["shape"]), eqn.params["broadcast_dimensions"]
+        axis = shape.index(_WIDTH) if _WIDTH in shape else None
+        if axis is not None:
+            shape[axis] = 1
+
+        def change(entries: np.ndarray) -> np.ndarray:
+            lifted = [1] * len(shape)
+            for dim, size in zip(dims, entries.shape, strict=True):
+                lifted[dim] = size
+            return np.broadcast_to(entries.reshape(lifted), shape)
+
+        return [self._moved(x, change, axis)]
+
+    def _transpose(self, eqn: Any, x: Any) -> list[Any]:
+        order = eqn.params["permutation"]
+        return [self._moved(x, lambda e: e.transpose(order), None if x.axis is None else order.index(x.axis))]
+
+    def _slice(self, eqn: Any, x: Any) -> list[Any]:
+        p = eqn.params
+        steps = p["strides"] or [1] * len(p["start_indices"])
+        cuts = [slice(*c) for c in zip(p["start_indices"], p["limit_indices"], steps, strict=True)]
+        if x.axis is not None:
+            cuts[x.axis] = slice(None)
+        return [self._moved(x, lambda e: e[tuple(cuts)], x.axis)]
+
+    def _rev(self, eqn: Any, x: Any) -> list[Any]:
+        return [self._moved(x, lambda e: np.flip(e, eqn.params["dimensions"]), x.axis)]
+
+    def _split(self, eqn: Any, x: Any) -> list[Any]:
+        axis, ends = eqn.params["axis"], np.cumsum(eqn.params["sizes"])[:-1]
+        return [
+            self._moved(x, lambda e, k=k: np.split(e, ends, axis)[k], x.axis) for k in range(len(ends) + 1)
+        ]
+
+    def _concatenate(self, eqn: Any, *parts: Any) -> list[Any]:
+        axis = next((x.axis for x in parts if x.axis is not None), None)
+        entries = np.concatenate([x.entries for x in parts], eqn.params["dimension"])
+        return [Value(entries, axis, parts[0].dtype)]
+
+    def _stack(self, eqn: Any, *parts: Any) -> list[Any]:
+        place = eqn.params["axis"]
+        axis = next((x.axis for x in parts if x.axis is not None), None)
+        entries = np.stack([x.entries for x in parts], place)
+        return [Value(entries, axis if axis is None else axis + (place <= axis), parts[0].dtype)]
+
+    def _unstack(self, eqn: Any, x: Any) -> list[Any]:
+        place = eqn.params["axis"]
+        axis = x.axis if x.axis is None else x.axis - (place < x.axis)
+        return [self._moved(x, lambda e, k=k: _row(e, k, place), axis) for k in range(x.type.shape[place])]
+
+    def _pad(self, eqn: Any, x: Value, filling: Value) -> list[Value]:
+        low, high, inside = zip(*eqn.params["padding_config"], strict=True)
+        if any(inside) or min(*low, *high) < 0:
+            raise NotImplementedError("a kernel of lanes that pads inside")
+        made = np.full([n + a + b for n, a, b in zip(x.entries.shape, low, high, strict=True)], None, object)
+        made[:] = filling.entries[()]
+        made[tuple(slice(a, a + n) for n, a in zip(x.entries.shape, low, strict=True))] = x.entries
+        return [Value(made, x.axis, x.dtype)]
+
+    def _iota(self, eqn: Any) -> list[Value]:
+        p = eqn.params
+        shape = list(p["shape"])
+        if shape[p["dimension"]] == _WIDTH:
+            raise NotImplementedError("a kernel of lanes that counts them")
+        axis = shape.index(_WIDTH) if _WIDTH in shape else None
+        if axis is not None:
+            shape[axis] = 1
+        numbers = np.indices(shape)[p["dimension"]].astype(p["dtype"])
+        return [Value(_each(lambda number: number, numbers), axis, np.dtype(p["dtype"]))]
+
+    def _gather(self, eqn: Any, table: Any, index: Value) -> list[Value]:
+        dims, sizes, out = eqn.params["dimension_numbers"], eqn.params["slice_sizes"], eqn.outvars[0].aval
+        if len(dims.start_index_map) != 1 or dims.collapsed_slice_dims[:1] != dims.start_index_map[:1]:
+            raise NotImplementedError("a kernel of lanes that gathers by several axes")
+        (along,) = dims.start_index_map
+        lead = [k for k in range(len(out.shape)) if k not in dims.offset_dims]
+        shape = [1 if n == _WIDTH else n for n in out.shape]
+        inner = [k for k in range(len(sizes)) if k != along and k not in dims.operand_batching_dims]
+        if any(sizes[k] != table.type.shape[k] for k in inner) or len(inner) != len(dims.offset_dims):
+            raise NotImplementedError("a kernel of lanes that gathers parts of rows")
+        rows = index.entries[..., 0]
+        made = np.empty(shape, object)
+        for place in np.ndindex(*shape):
+            row = tuple(place[k] for k in lead)
+            cut: list[Any] = [0] * len(sizes)
+            cut[along] = slice(None)
+            for k, n in zip(inner, dims.offset_dims, strict=True):
+                cut[k] = place[n]
+            for k, n in zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True):
+                cut[k] = row[n]
+            made[place] = (tuple(cut), rows[row])
+        axis = out.shape.index(_WIDTH) if _WIDTH in out.shape else None
+        if isinstance(table, Table):
+            found = iter(self._looked_up(table, list(made.flat)))
+            return [Value(_each(lambda _: next(found), made), axis, np.dtype(out.dtype))]
+        return [
+            Value(_each(lambda at: _of_few(table.entries[at[0]], at[1]), made), axis, np.dtype(out.dtype))
+        ]
+
+    def _looked_up(self, table: Table, asked: Sequence[Any]) -> list[Array]:
+        """Numbers of a table, each by what it chooses among and the row of that, in one operation."""
+        at = []
+        for cut, row in asked:
+            places = table.places[cut]
+            steps = np.unique(np.diff(places))
+            if len(steps) > 1:
+                raise NotImplementedError("a kernel of lanes that looks up numbers in a table without order")
+            at.append(
+                int(places[0]) + (int(steps[0]) if len(steps) else 0) * jnp.clip(row, 0, len(places) - 1)
+            )
+        if len(at) == 1:
+            return [table.number(at[0])]
+        found = self.rows(table.ref[self.block(at, _power(len(at)), np.int32)], len(at))
+        return [number != 0 for number in found] if table.dtype == bool else found
+
+    # --- loops
+
+    def _while(self, eqn: Any, *args: Any) -> list[Any]:
+        p = eqn.params
+        cond, body = (args[: p["cond_nconsts"]], args[p["cond_nconsts"] :][: p["body_nconsts"]])
+        start = args[p["cond_nconsts"] + p["body_nconsts"] :]
+        types = [v.aval for v in p["body_jaxpr"].jaxpr.invars[p["body_nconsts"] :]]
+        numbers = lax.while_loop(
+            lambda x: self._called(p["cond_jaxpr"], [*cond, *_unpacked(types, x)])[0].entries[()],
+            lambda x: self._packed(types, self._called(p["body_jaxpr"], [*body, *_unpacked(types, x)])),
+            self._packed(types, start),
+        )
+        return _unpacked(types, numbers)
+
+    def _scan(self, eqn: Any, *args: Any) -> list[Any]:
+        p = eqn.params
+        if p["num_carry"] + p["num_consts"] != len(args) or p["num_carry"] != len(eqn.outvars):
+            raise NotImplementedError("a kernel of lanes that scans arrays")
+        consts, start = args[: p["num_consts"]], args[p["num_consts"] :]
+        types = [v.aval for v in p["jaxpr"].jaxpr.invars[p["num_consts"] :]]
+        numbers = lax.fori_loop(
+            0,
+            p["length"],
+            lambda _, x: self._packed(types, self._called(p["jaxpr"], [*consts, *_unpacked(types, x)])),
+            self._packed(types, start),
+        )
+        return _unpacked(types, numbers)
+
+    def _packed(self, types: Sequence[Any], values: Sequence[Any]) -> list[Array]:
+        """What a loop carries: the entries of values, flags as integers."""
+        packed = []
+        for aval, value in zip(types, values, strict=True):
+            for x in value.entries.flat:
+                number = self.vector(x, aval.dtype) if _WIDTH in aval.shape else jnp.asarray(x, aval.dtype)
+                packed.append(number.astype(_stored(aval.dtype)))
+        return packed
+
+
+def _row(entries: np.ndarray, k: int, axis: int) -> np.ndarray:
+    """Entries number k along an axis; an array also where it is one."""
+    return entries[(*[slice(None)] * axis, k, ...)]
+
+
+def _of_few(few: np.ndarray, row: Any) -> Any:
+    """One of a few numbers; beyond their ends the first or the last."""
+    if not isinstance(row, Array):
+        return few[int(np.clip(row, 0, len(few) - 1))]
+    found = few[-1]
+    for k in range(len(few) - 2, -1, -1):
+        found = jnp.where(row <= k, few[k], found)
+    return found
+
+
+def _unpacked(types: Sequence[Any], numbers: Sequence[Array]) -> list[Value]:
+    """The values of what a loop carries."""
+    left, values = iter(numbers), []
+    for aval in types:
+        shape = [1 if n == _WIDTH else n for n in aval.shape]
+        flag = aval.dtype == bool
+        entries = _each(lambda _, flag=flag: next(left) != 0 if flag else next(left), np.empty(shape))
+        axis = aval.shape.index(_WIDTH) if _WIDTH in aval.shape else None
+        values.append(Value(entries, axis, np.dtype(aval.dtype)))
+    return values
+
+
+def _pairwise(operation: Callable[[Any, Any], Any], one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    made = np.empty(one.shape, object)
+    for index in np.ndindex(*one.shape):
+        made[index] = operation(one[index], other[index])
+    return made
+
+
+def _constant(x: Any) -> Value:
+    """An array that is known when the kernel is made."""
+    known = np.asarray(x)
+    return Value(_each(lambda number: number, known), None, known.dtype)
+
+
+def _pruned(program: ClosedJaxpr) -> Any:
+    """Its jaxpr without what no result needs."""
+    return dce_jaxpr(program.jaxpr, [True] * len(program.out_avals), instantiate=True)[0]

@@ -1,0 +1,77 @@
+"""Random pairs of convex geoms of all types, each a lane, and what the general collider's searches find of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from jaxsim.collision.convex import gjk, polytope
+from jaxsim.collision.convex.difference import pairs_of
+from jaxsim.collision.convex.hull import Tables
+from jaxsim.collision.points import Portion, Search, Shape
+from jaxsim.collision.vec import Pose
+from jaxsim.enums import GeomType
+
+__all__ = ["TYPES", "found", "same", "scene"]
+
+TYPES = (
+    GeomType.SPHERE,
+    GeomType.CAPSULE,
+    GeomType.ELLIPSOID,
+    GeomType.CYLINDER,
+    GeomType.BOX,
+    GeomType.MESH,
+)
+
+
+def scene(lanes: int, meshes: int, dtype: Any = np.float64) -> tuple[Any, ...]:
+    """Poses, sizes, meshes and types of two geoms for each lane: apart, touching, overlapping; some aligned."""
+    rng = np.random.default_rng(0)
+
+    def geom(center: np.ndarray, turned: np.ndarray) -> tuple[np.ndarray, ...]:
+        axes = np.where(turned, Rotation.random(lanes, rng).as_matrix().T, np.eye(3)[..., None])
+        return (
+            np.concatenate([center, axes.reshape(9, lanes)])[None].astype(dtype),
+            rng.uniform(0.05, 0.2, (1, 3, lanes)).astype(dtype),
+            rng.integers(0, meshes, (1, lanes)).astype(np.int32),
+            rng.choice([int(t) for t in TYPES], (1, lanes)).astype(np.int32),
+        )
+
+    turned = rng.random(lanes) < 0.8
+    center = rng.uniform(-0.35, 0.35, (3, lanes)) * (rng.random(lanes) < 0.95)
+    return geom(np.zeros((3, lanes)), turned), geom(center, turned)
+
+
+def found(tables: Tables, one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[gjk.Nearest, polytope.Depth]:
+    """Distances and depths, as on the platform that is chosen."""
+    shapes = [Shape(Pose(pose), *rest, assets=tables) for pose, *rest in (one, other)]
+    pairs = pairs_of([Portion((TYPES, TYPES), 1, 1)], *shapes)
+    dtype, width = one[0].dtype, one[0].shape[-1]
+    asked = jnp.arange(width)[None] % 16 != 0
+    search = Search(asked, jnp.asarray(50), jnp.asarray(1e-6, dtype))
+    nearest = gjk.nearest(pairs, jnp.full((1, width), 0.1, dtype), search)
+    return nearest, polytope.penetration(pairs, nearest, search._replace(active=nearest.meet))
+
+
+def same(one: Any, other: Any, tolerance: float) -> None:
+    """Checks that two searches found the same, up to a tolerance (m); of equal corners they may find others."""
+    (nearest, depth), (nearest_of, depth_of) = jax.tree.map(np.asarray, (one, other))
+    for name in ("far", "meet"):
+        np.testing.assert_array_equal(getattr(nearest, name), getattr(nearest_of, name))
+    meet = nearest.meet[0]
+    apart = ~meet & ~nearest.far[0]  # of others the search ends anywhere
+    assert meet.sum() > 20
+    assert apart.sum() > 20
+    points = [np.stack([*n.point, n.square])[:, 0, apart] for n in (nearest, nearest_of)]
+    np.testing.assert_allclose(*points, rtol=0, atol=tolerance)
+    depths = [
+        sum(n * c[0] for n, c in zip(d.normal, d.corners.point, strict=True)) for d in (depth, depth_of)
+    ]
+    np.testing.assert_allclose(depths[0][0, meet], depths[1][0, meet], rtol=0, atol=tolerance)
+    # of several faces equally near any may be found
+    off = np.abs(np.stack(depth.normal) - np.stack(depth_of.normal)).max(axis=0)[0, meet]
+    assert (off > 1e-3).mean() < 0.05
