@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ from jaxsim.math.matrix import multiply, multiply_transposed
 from jaxsim.math.stage import platform, stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
-from jaxsim.solver.gram_kernel import gram_in_kernel
+from jaxsim.solver.gram_kernel import by_rows, gram_in_kernel, weighted
 from jaxsim.structure.rows import Chains, Movers
 from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of
 
@@ -48,8 +48,8 @@ __all__ = [
 ]
 
 Curvature = pyramid.Curvature
-Factors = tuple[Array, Array]
-"""J and C J, by rows `(k, nv, W)`: their product is what rows add to the Hessian."""
+Factors = tuple[Array, Curvature]
+"""J `(n, dim, nv, W)` and C: `J^T C J` is what rows add to the Hessian."""
 
 _LARGE = 12
 """Dofs that several trees must have on average for each to have wrenches of all contacts."""
@@ -111,8 +111,8 @@ class DenseJacobian(Record):
         return multiply_transposed(self.J, f)
 
     def factors(self, c: Array) -> Factors:
-        """J and diag(c) J."""
-        return self.J, c[:, None] * self.J
+        """J, each row alone, and c."""
+        return self.J[:, None], [[c]]
 
     def gram(self, structure: TreeStructure, c: Array) -> Array:
         """Entries of `J^T diag(c) J`."""
@@ -138,8 +138,8 @@ class ContactJacobian(Record):
         return multiply_transposed(self._flat(), f.reshape(-1, f.shape[-1]))
 
     def factors(self, C: Curvature) -> Factors:
-        """J and C J."""
-        return self._flat(), _weighted(C, self.J)
+        """J and C."""
+        return self.J, C
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`."""
@@ -186,7 +186,7 @@ class Frames(Record):
         return self.jacobian().transpose(f)
 
     def factors(self, C: Curvature) -> Factors | None:
-        """J and C J, if these are all that is needed."""
+        """J and C, if these are all that is needed."""
         return self.jacobian().factors(C)
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
@@ -298,7 +298,7 @@ class ChainJacobian(Record):
             [own, *(rows_by_world(jnp.asarray(x[:, None]), own) for x in (starts, depths))] for own in dofs
         ]
         places = _places(*chains, last=structure.size)
-        squares = _products(_weighted(C, one.J).reshape(one.J.shape), other.J, same=one is other)
+        squares = _products(weighted(C, one.J).reshape(one.J.shape), other.J, same=one is other)
         return add_by_world(squares, places, structure.size + 1)[:-1]
 
     def between(self, weigh: Callable[[Array], Array], x: Array) -> Array:
@@ -456,7 +456,7 @@ class EdgeJacobian(Record):
         return self.contacts.transpose(pyramid.forces(self.friction, f))
 
     def factors(self, c: Array) -> Factors | None:
-        """J and C J by the axes of contacts, if these are all that is needed."""
+        """J and C by the axes of contacts, if these are all that is needed."""
         return self.contacts.factors(pyramid.curvature(self.friction, c))
 
     def gram(self, structure: TreeStructure, c: Array) -> Array:
@@ -475,34 +475,23 @@ class EdgeJacobian(Record):
 Jacobian = DofJacobian | DenseJacobian | EdgeJacobian
 
 
-@stage
-def _weighted(C: Curvature, J: Array) -> Array:
-    """C J, `(n dim, nv, W)`, for `J (n, dim, nv, W)`."""
-    rows = []
-    for row in C:
-        terms = [c[:, None] * J[:, j] for j, c in enumerate(row) if c is not None]
-        rows.append(functools.reduce(jnp.add, terms))
-    stacked = jnp.stack(rows, axis=1)
-    return stacked.reshape(-1, *stacked.shape[2:])
-
-
 def gram_of(factors: Sequence[Factors], structure: TreeStructure) -> Array:
-    """Entries of the sum of `J^T (C J)` over pairs of J and C J, rows `(k, nv, W)` each."""
-    n = structure.n
-    if platform() == "cuda" and width_of(factors) > 1 and sum(len(J) for J, _ in factors) > _TERMS:
+    """Entries of the sum of `J^T C J`."""
+    n, count = structure.n, sum(J.shape[0] * J.shape[1] for J, _ in factors)
+    if platform() == "cuda" and width_of(factors) > 1 and count > _TERMS:
         return gram_in_kernel(factors)[structure.rows, structure.cols]
+    rows = [by_rows(*pair) for pair in factors]
     if platform() != "cpu":
-        total = functools.reduce(jnp.add, [_square(J, CJ) for J, CJ in factors])
+        total = functools.reduce(jnp.add, [_square(J, CJ) for J, CJ in rows])
         return total[structure.rows, structure.cols]
     patches = patches_of(structure)
-    trips, terms = zip(*(_loop(len(J), sum(len(J) for J, _ in factors)) for J, _ in factors), strict=True)
-    heads = tuple(len(J) - k * t for (J, _), k, t in zip(factors, trips, terms, strict=True))
-    starts = [jnp.int32(0)] * len(factors)
-    totals = _outer_products(list(factors), [], starts, terms=heads, patches=patches)
-    for pair, head, trip, size in zip(factors, heads, trips, terms, strict=True):
+    trips, terms = zip(*(_loop(len(J), count) for J, _ in rows), strict=True)
+    heads = tuple(len(J) - k * t for (J, _), k, t in zip(rows, trips, terms, strict=True))
+    totals = _outer_products(rows, [], [jnp.int32(0)] * len(rows), terms=heads, patches=patches)
+    for pair, head, trip, size in zip(rows, heads, trips, terms, strict=True):
 
         def more(
-            k: Array, sums: list[Array], pair: Factors = pair, head: int = head, size: int = size
+            k: Array, sums: list[Array], pair: Any = pair, head: int = head, size: int = size
         ) -> list[Array]:
             return _outer_products([pair], sums, [head + k * size], terms=(size,), patches=patches)
 
@@ -529,14 +518,17 @@ def _loop(rows: int, all_rows: int) -> tuple[int, int]:
 
 @stage
 def _outer_products(
-    factors: list[Factors],
+    factors: list[tuple[Array, Array]],
     totals: list[Array],
     starts: list[Array],
     *,
     terms: tuple[int, ...],
     patches: tuple[Patch, ...],
 ) -> list[Array]:
-    """The sums so far of some patches, and more terms; whole arrays go in, so that slices of them are not copied."""
+    """The sums so far of some patches, and more terms, of rows of J and C J, `(k, nv, W)`.
+
+    Whole arrays go in, so that slices of them are not copied.
+    """
     parts = [
         tuple(lax.dynamic_slice_in_dim(x, start, count) for x in pair)
         for pair, start, count in zip(factors, starts, terms, strict=True)

@@ -78,22 +78,37 @@ def _kernel(
 ) -> None:
     """Sums the slopes of rows and contacts, some at a time, at every step that is looked at."""
     first, second, tolerance, iterations, *numbers, step = refs
-    start, lanes = (first[...], second[...]), len(step.shape)
+    start, lanes, left = (first[...], second[...]), len(step.shape), iter(numbers)
+    own = [{name: next(left) for name in names} for _, names in parts]
+    # contacts that touch come first
+    trips = [_trips_in_use(part["D"], lanes) for part in own]
 
     def slope(t: Array) -> tuple[Array, Array]:
         """First and second derivative of the cost at a step, (lanes)."""
-        total, left = (start[0] + t * start[1], start[1]), iter(numbers)
-        for of_rows, names in parts:
-            own = {name: next(left) for name in names}
-            count = own["D"].shape[0]
+        total = start[0] + t * start[1], start[1]
+        for (of_rows, _), part, most in zip(parts, own, trips, strict=True):
+            count = part["D"].shape[0]
             some = _rows_together(count)
-            add = functools.partial(_add, of_rows, own, lanes, t, count, some)
+            add = functools.partial(_add, of_rows, part, lanes, t, count, some)
             none = jnp.zeros((some, *t.shape), t.dtype)
-            found = lax.fori_loop(0, -(-count // some), add, (none, none))
+            found = lax.fori_loop(0, most, add, (none, none))
             total = total[0] + jnp.sum(found[0], axis=0), total[1] + jnp.sum(found[1], axis=0)
         return total
 
     step[...] = find(slope, tolerance[...], iterations[...])
+
+
+def _trips_in_use(D: Any, lanes: int) -> Array:
+    """In how many trips all rows of some lane are looked at that are in use: whose D, (k, ..., lanes), is not zero."""
+    count = D.shape[0]
+    some = _rows_together(count)
+
+    def look(trip: Array, last: Array) -> Array:
+        found = _at(D, lanes, jnp.minimum(trip * some, count - some), some)
+        in_use = (found if isinstance(found, Array) else found[0]) != 0
+        return jnp.where(jnp.max(in_use.astype(jnp.int32)) > 0, trip + 1, last)
+
+    return lax.fori_loop(jnp.int32(0), jnp.int32(-(-count // some)), look, jnp.int32(0))
 
 
 def _add(

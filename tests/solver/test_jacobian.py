@@ -62,12 +62,20 @@ def test_many_rows_of_all_kinds_are_one_kernel_of_a_gpu(width, monkeypatch):
     kernel = jacobian.gram_in_kernel
     monkeypatch.setattr(jacobian, "gram_in_kernel", lambda pairs: calls.append(pairs) or kernel(pairs))
     rng = np.random.default_rng(width)
-    pairs = [
-        [rng.standard_normal((rows, BRANCHES.n, of)) for of in (own, width)]
-        for rows, own in ((40, width), (3, 1), (1, width))
-    ]
+    factors, expected = [], 0
+    for contacts, dim, own in ((14, 3, width), (3, 1, 1), (1, 4, width), (40, 1, width)):
+        J = rng.standard_normal((contacts, dim, BRANCHES.n, own))
+        C = rng.standard_normal((dim, dim, contacts, width))
+        if dim > 1:
+            C[0, dim - 1] = 0
+        C = C + np.swapaxes(C, 0, 1)
+        C[:, :, contacts // 2 :, 1::2] = 0  # do not touch
+        C[:, :, 20:] = 0
+        product = np.einsum("ndiw,denw,nejw->ijw", np.broadcast_to(J, (*J.shape[:-1], width)), C, J)
+        expected = expected + product[BRANCHES.rows, BRANCHES.cols]
+        C = [[jnp.asarray(c) if c.any() else None for c in row] for row in C]
+        factors.append((jnp.asarray(J), C))
     with lowering_for("cuda"):
-        entries = gram_of([(jnp.asarray(J), jnp.asarray(CJ)) for J, CJ in pairs], BRANCHES)
+        entries = gram_of(factors, BRANCHES)
     assert len(calls) == 1
-    expected = sum(np.einsum("kiw,kjw->ijw", CJ, np.broadcast_to(J, CJ.shape)) for J, CJ in pairs)
-    np.testing.assert_allclose(entries, expected[BRANCHES.rows, BRANCHES.cols], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(entries, expected, rtol=0, atol=1e-12)

@@ -129,7 +129,7 @@ class _Growing:
     def round(
         self, pairs: Any, gap: Array, rounding: Array, most: Array, carry: tuple[Array, ...]
     ) -> tuple[Array, ...]:
-        """Expands the nearest face of each lane; what is carried is the round, who is going, the best face and bound."""
+        """Expands the nearest face of each lane; carried are the round, who is going, the best face, the bound."""
         count, going, best, least_upper = carry
         top = 4 + 2 * count
         lower, slot = self.nearest(top)
