@@ -25,7 +25,7 @@ def _interpreted(monkeypatch):
 @pytest.mark.usefixtures("_interpreted")
 def test_searches_in_kernels_find_the_same():
     tables = hulls_of(expand(put_model(_scene())))
-    args = tables, *searches.scene(300, 3)  # no whole number of programs
+    args = tables, *searches.scene(600, 3)  # no whole number of programs
 
     def in_kernels(*args):
         with lowering_for("cuda"):
