@@ -131,9 +131,12 @@ def _measured(tasks: list[Task], begin: float, limit: float) -> Any:
             compiling = len(ready) < len(waiting) and time.monotonic() - begin < limit / 2
             quiet = [p for p in waiting if p not in ready]
             ready += [p for p in quiet if p in wait(quiet, timeout=0.2)]
-            if compiling or not ready:
+            # the C engine runs on the cores that others compile on
+            able = [p for p in ready if waiting[p].engine != "mujoco" or len(ready) == len(waiting)]
+            if compiling or not able:
                 continue
-            pipe = ready.pop(0)
+            pipe = able[0]
+            ready.remove(pipe)
             task = waiting.pop(pipe)
             try:
                 found = pipe.recv()
@@ -228,8 +231,10 @@ def page(results: list[dict[str, Any]], name: str) -> str:
     if measured:
         on = next((r["machine"] for r in measured if r["engine"] != "mujoco"), measured[0]["machine"])
         versions = ", ".join(f"{package} {v}" for package, v in on["versions"].items() if v)
+        dates = sorted(r["machine"]["date"] for r in measured)
+        date = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
         lines += [
-            f"{on['device']}, {on['cores']} cores for the C engine, {on['dtype']}; {versions}; {on['date']}. "
+            f"{on['device']}, {on['cores']} cores for the C engine, {on['dtype']}; {versions}; {date}. "
             "Written by `python -m benchmarks.device`.",
             "",
         ]

@@ -70,6 +70,8 @@ class _Factor(NamedTuple):
 
 def _factor(J: Array, C: Curvature) -> _Factor:
     if J.shape[1] > _LARGE:
+        # known before it is multiplied: XLA would compute the curvature again for each dof
+        C = lax.optimization_barrier(C)
         first = C[0][0]
         assert first is not None
         rows, products = by_rows(J, C)
