@@ -80,10 +80,6 @@ class Value:
             shape[self.axis] = _WIDTH
         return jax.ShapeDtypeStruct(tuple(shape), self.dtype)
 
-    def __getitem__(self, index: Any) -> Array:
-        """One of its numbers."""
-        return self.entries[index]
-
 
 @dataclasses.dataclass(frozen=True)
 class Table:
@@ -119,7 +115,7 @@ class Table:
             raise NotImplementedError(f"a kernel of lanes that reads all of {self.places.shape} numbers")
         return _each(self.known.__getitem__, self.places)
 
-    def number(self, place: Any) -> Array:
+    def number(self, place: Any) -> Any:
         """One of the numbers, or that of each lane."""
         number = self.ref[place]
         return number != 0 if self.dtype == bool else number
@@ -177,20 +173,13 @@ def in_one_kernel(
             ]
             ref[...] = lanes.block(rows, len(ref), ref.dtype)
 
-    stored = [
-        jax.ShapeDtypeStruct(
-            (_power(sum(_rows(types[k]) for k in kind)), width), _stored(types[kind[0]].dtype)
-        )
-        for kind in made
-    ]
+    stored = [jax.eval_shape(_block, [types[k] for k in kind]) for kind in made]
     blocks = [_block([given[k] for k in kind]) for kind in kinds]
     found, parts = in_lanes(kernel, name, blocks, [*stored, *scratch], tables, interpret=interpret), {}
     for block, kind in zip(found, made, strict=False):
         ends = np.cumsum([_rows(types[k]) for k in kind])
-        rows = jnp.split(block[: ends[-1]], ends[:-1])
-        parts |= {
-            k: x.reshape(types[k].shape).astype(types[k].dtype) for k, x in zip(kind, rows, strict=True)
-        }
+        rows = zip(kind, jnp.split(block[: ends[-1]], ends[:-1]), strict=True)
+        parts |= {k: x.reshape(types[k].shape).astype(types[k].dtype) for k, x in rows}
     return jax.tree.unflatten(tree, [parts[k] for k in range(len(types))])
 
 
@@ -265,13 +254,11 @@ class Lanes:
         """A number of each lane."""
         if isinstance(number, Array) and number.ndim:
             return number
-        return (
-            lax.full((self.count,), number, dtype)
-            if not isinstance(number, Array)
-            else jnp.broadcast_to(number, (self.count,))
-        )
+        if isinstance(number, Array):
+            return jnp.broadcast_to(number, (self.count,))
+        return lax.full((self.count,), number, dtype)
 
-    def value(self, numbers: Sequence[Array], rows: tuple[int, ...] = ()) -> Value:
+    def value(self, numbers: Sequence[Array], rows: tuple[int, ...] = ()) -> Any:
         """The array (*rows, W) of vectors of lanes, all in one row if nothing else is said."""
         left, shape = iter(numbers), (*(rows or (len(numbers),)), 1)
         return Value(_each(lambda _: next(left), np.empty(shape)), len(shape) - 1, np.dtype(numbers[0].dtype))
@@ -309,9 +296,8 @@ class Lanes:
         env |= {var: _constant(x) for var, x in zip(jaxpr.constvars, consts, strict=True)}
 
         def value_of(atom: Any) -> Value:
-            return (
-                _constant(np.asarray(atom.val, atom.aval.dtype)) if isinstance(atom, Literal) else env[atom]
-            )
+            aval: Any = atom.aval
+            return _constant(np.asarray(atom.val, aval.dtype)) if isinstance(atom, Literal) else env[atom]
 
         for eqn in jaxpr.eqns:
             found = self._equation(eqn, [value_of(x) for x in eqn.invars])
@@ -344,12 +330,9 @@ class Lanes:
     # --- numbers
 
     def _elementwise(self, eqn: Any, args: list[Any]) -> Any:
-        if (
-            eqn.primitive.name in ("copy", "convert_element_type")
-            and args[0].dtype == eqn.outvars[0].aval.dtype
-        ):
-            return args[0]
         dtype = np.dtype(eqn.outvars[0].aval.dtype)
+        if eqn.primitive.name == "convert_element_type" and args[0].dtype == dtype:
+            return args[0]
         axis = next((x.axis for x in args if x.axis is not None), None)
         entries = np.broadcast_arrays(*(x.entries for x in args))
         made = np.empty(entries[0].shape, object)
@@ -395,7 +378,7 @@ class Lanes:
         if x.axis is None or x.axis not in axes:
             left = None if x.axis is None else x.axis - sum(a < x.axis for a in axes)
             return Value(entries, left, np.dtype(aval.dtype))
-        across = {
+        across: dict[Any, Any] = {
             jnp.logical_or: jnp.max,
             jnp.maximum: jnp.max,
             jnp.logical_and: jnp.min,
@@ -422,16 +405,10 @@ class Lanes:
         left = None if x.axis is None else x.axis - (axis < x.axis)
         return [Value(number, left, dtype)]
 
-    def _cumsum(self, eqn: Any, x: Value) -> list[Value]:
-        axis = eqn.params["axis"]
-        parts = [x.entries.take([k], axis) for k in range(x.entries.shape[axis])]
-        sums = list(itertools.accumulate(parts, functools.partial(_pairwise, jnp.add)))
-        return [Value(np.concatenate(sums, axis), x.axis, x.dtype)]
-
     # --- what only moves numbers
 
     def _moved(self, x: Any, change: Callable[[np.ndarray], np.ndarray], axis: int | None) -> Any:
-        if isinstance(x, Table):
+        if isinstance(x, Table) and axis is None:
             return dataclasses.replace(x, places=change(x.places))
         return Value(change(x.entries), axis, x.dtype)
 
@@ -479,9 +456,6 @@ class Lanes:
             cuts[x.axis] = slice(None)
         return [self._moved(x, lambda e: e[tuple(cuts)], x.axis)]
 
-    def _rev(self, eqn: Any, x: Any) -> list[Any]:
-        return [self._moved(x, lambda e: np.flip(e, eqn.params["dimensions"]), x.axis)]
-
     def _split(self, eqn: Any, x: Any) -> list[Any]:
         axis, ends = eqn.params["axis"], np.cumsum(eqn.params["sizes"])[:-1]
         return [
@@ -498,20 +472,6 @@ class Lanes:
         axis = next((x.axis for x in parts if x.axis is not None), None)
         entries = np.stack([x.entries for x in parts], place)
         return [Value(entries, axis if axis is None else axis + (place <= axis), parts[0].dtype)]
-
-    def _unstack(self, eqn: Any, x: Any) -> list[Any]:
-        place = eqn.params["axis"]
-        axis = x.axis if x.axis is None else x.axis - (place < x.axis)
-        return [self._moved(x, lambda e, k=k: _row(e, k, place), axis) for k in range(x.type.shape[place])]
-
-    def _pad(self, eqn: Any, x: Value, filling: Value) -> list[Value]:
-        low, high, inside = zip(*eqn.params["padding_config"], strict=True)
-        if any(inside) or min(*low, *high) < 0:
-            raise NotImplementedError("a kernel of lanes that pads inside")
-        made = np.full([n + a + b for n, a, b in zip(x.entries.shape, low, high, strict=True)], None, object)
-        made[:] = filling.entries[()]
-        made[tuple(slice(a, a + n) for n, a in zip(x.entries.shape, low, strict=True))] = x.entries
-        return [Value(made, x.axis, x.dtype)]
 
     def _iota(self, eqn: Any) -> list[Value]:
         p = eqn.params
@@ -579,20 +539,6 @@ class Lanes:
         numbers = lax.while_loop(
             lambda x: self._called(p["cond_jaxpr"], [*cond, *_unpacked(types, x)])[0].entries[()],
             lambda x: self._packed(types, self._called(p["body_jaxpr"], [*body, *_unpacked(types, x)])),
-            self._packed(types, start),
-        )
-        return _unpacked(types, numbers)
-
-    def _scan(self, eqn: Any, *args: Any) -> list[Any]:
-        p = eqn.params
-        if p["num_carry"] + p["num_consts"] != len(args) or p["num_carry"] != len(eqn.outvars):
-            raise NotImplementedError("a kernel of lanes that scans arrays")
-        consts, start = args[: p["num_consts"]], args[p["num_consts"] :]
-        types = [v.aval for v in p["jaxpr"].jaxpr.invars[p["num_consts"] :]]
-        numbers = lax.fori_loop(
-            0,
-            p["length"],
-            lambda _, x: self._packed(types, self._called(p["jaxpr"], [*consts, *_unpacked(types, x)])),
             self._packed(types, start),
         )
         return _unpacked(types, numbers)

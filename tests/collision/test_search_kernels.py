@@ -3,11 +3,14 @@
 import functools
 
 import jax
+import jax.numpy as jnp
+import mujoco
 import pytest
 
 from jaxsim.collision.convex import gjk, hull, polytope
 from jaxsim.collision.convex.hull import hulls_of
 from jaxsim.interop.mujoco import put_model
+from jaxsim.math.one_kernel import in_one_kernel
 from jaxsim.math.stage import lowering_for
 from jaxsim.worlds import expand
 from tests.collision import searches
@@ -22,10 +25,22 @@ def _interpreted(monkeypatch):
         monkeypatch.setattr(module, name, functools.partial(getattr(module, name), interpret=True))
 
 
+CUBE = " ".join(f"{x} {y} {z}" for x in (-0.2, 0.2) for y in (-0.2, 0.2) for z in (-0.2, 0.2))
+SMALL = f"""
+<mujoco>
+  <asset><mesh name="cube" vertex="{CUBE}"/></asset>
+  <worldbody><body><freejoint/><geom type="mesh" mesh="cube"/></body></worldbody>
+</mujoco>
+"""
+
+
 @pytest.mark.usefixtures("_interpreted")
-def test_searches_in_kernels_find_the_same():
-    tables = hulls_of(expand(put_model(_scene())))
-    args = tables, *searches.scene(600, 3)  # no whole number of programs
+@pytest.mark.parametrize("small", [False, True], ids=["looked up", "searched whole"])
+def test_searches_in_kernels_find_the_same(small):
+    mj_model = mujoco.MjModel.from_xml_string(SMALL) if small else _scene()
+    tables = hulls_of(expand(put_model(mj_model)))
+    assert (tables.moved is None) == small
+    args = tables, *searches.scene(600, mj_model.nmesh)  # no whole number of programs
 
     def in_kernels(*args):
         with lowering_for("cuda"):
@@ -34,3 +49,12 @@ def test_searches_in_kernels_find_the_same():
     assert "pallas_call" in str(jax.make_jaxpr(in_kernels)(*args))
     # 1e-6: the tolerance of the searches of curved cores
     searches.same(jax.jit(in_kernels)(*args), jax.jit(searches.found)(*args), 1e-6)
+
+
+def test_what_a_kernel_of_lanes_does_not_know_is_refused():
+    def sorted_lanes(lanes, x):
+        return lanes.run(jnp.sort, x)
+
+    x = jnp.ones((2, 32))
+    with lowering_for("cuda"), pytest.raises(NotImplementedError, match="sort in a kernel of lanes"):
+        in_one_kernel(sorted_lanes, "sorted", (x,), jax.ShapeDtypeStruct(x.shape, x.dtype), interpret=True)

@@ -55,7 +55,7 @@ def grow_in_kernel(
     whole = [vertices] * 2 + [faces + 1, _FAN + 1, _FAN + 1]
     scratch = [jax.ShapeDtypeStruct((n, width), dtype) for n in real]
     scratch += [jax.ShapeDtypeStruct((n, width), jnp.int32) for n in whole]
-    corner = [jax.ShapeDtypeStruct((3, 1, width), t) for t in [dtype] * 3 + [jnp.int32] * 2]
+    corner: list[Any] = [jax.ShapeDtypeStruct((3, 1, width), t) for t in [dtype] * 3 + [jnp.int32] * 2]
     results = Vertex(Vec(*corner[:3]), *corner[3:])
 
     def body(lanes: Lanes, *trees: Any) -> Vertex:
