@@ -23,8 +23,8 @@ _WORD = 32
 
 _T = TypeVar("_T")
 
-_PAIRS_LIMIT = 256
-"""Rows up to which an accelerator compares each with each: one kernel, but of quadratic cost."""
+_COMPARISONS = 1 << 28
+"""Comparisons up to which an accelerator compares each row with each: one kernel instead of 160 in turn."""
 
 
 def pick_least(key: Array, *, slots: int) -> tuple[Array, Array, Array]:
@@ -209,7 +209,7 @@ def _least(key: Array, slots: int) -> Array:
     # integers in the order of the keys that are not positive; all others come last
     order = ~lax.bitcast_convert_type(jnp.where(key < 0, key, -0.0), jnp.uint32)
     order = jnp.where(key <= 0, order, _LAST)
-    if platform() != "cpu" and key.shape[0] <= _PAIRS_LIMIT:
+    if platform() != "cpu" and key.shape[0] * key.size <= _COMPARISONS:
         return _least_by_rank(order, slots)
     return _least_by_bound(order, slots)
 
