@@ -80,6 +80,7 @@ def _in_lanes(lanes: Lanes, *args: Any) -> Nearest:
 
 
 def _nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
+    """The same, in the program at hand or in a kernel of lanes."""
     offset = Vec(*(c + jnp.zeros_like(reach) for c in Vec.concat([p.pose.pos for p in pairs])))
     first = farthest(pairs, offset)
     zero = jnp.zeros_like(reach)
