@@ -13,11 +13,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from jaxsim.math.stage import platform
 
-__all__ = ["has_kernels", "in_lanes", "wait_for_lanes", "warps_for"]
+__all__ = ["has_kernels", "in_lanes", "rows_in_use", "rows_together", "wait_for_lanes", "warps_for"]
 
 _LANES = {"cuda": (32,), "tpu": (8, 128)}
 """Worlds of one program, by platform."""
@@ -37,6 +37,34 @@ def has_kernels(dtype: Any) -> bool:
 def warps_for(rows: int) -> int:
     """How many warps of a GPU share the work on vectors of so many rows, both powers of two."""
     return max(1, rows // _ROWS)
+
+
+def rows_together(count: int, most: int) -> int:
+    """How many of some rows are looked at together, a power of two."""
+    return min(most, 1 << (count.bit_length() - 1))
+
+
+def rows_in_use(ref: Any, shape: tuple[int, ...], most: int) -> Array:
+    """In a kernel: how many rows there are up to the last that is not zero in some lane.
+
+    Args:
+      ref: rows `(n, lanes)`, or of components, of which the first counts, `(n, components, lanes)`.
+      shape: that of lanes.
+      most: of how many it is looked up together, at most.
+    """
+    from jax.experimental import pallas as pl
+
+    count = ref.shape[0]
+    some = rows_together(count, most)
+    number = lax.broadcasted_iota(jnp.int32, (some, *shape), 0)
+
+    def look(trip: Array, last: Array) -> Array:
+        start = jnp.minimum(trip * some, count - some)
+        rows = pl.ds(start, some)
+        found = ref[rows] if len(ref.shape) == 1 + len(shape) else ref[rows, 0]
+        return jnp.maximum(last, jnp.max(jnp.where(found != 0, start + number + 1, 0)))
+
+    return lax.fori_loop(jnp.int32(0), jnp.int32(-(-count // some)), look, jnp.int32(0))
 
 
 def wait_for_lanes() -> None:

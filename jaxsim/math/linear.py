@@ -22,7 +22,7 @@ from jax.interpreters import ad, batching, mlir
 
 from jaxsim.math.stage import common_platform, lowering_for, x64
 
-__all__ = ["bilinear", "computation_of", "lanes_of", "linear", "operation", "primitive"]
+__all__ = ["bilinear", "computation_of", "kernel_computation_of", "linear", "operation", "primitive"]
 
 _computations: dict[Primitive, Callable[..., Any]] = {}
 _of_lanes: dict[Primitive, Callable[..., Any]] = {}
@@ -33,7 +33,7 @@ def computation_of(primitive: Primitive) -> Callable[..., Any] | None:
     return _computations.get(primitive)
 
 
-def lanes_of(primitive: Primitive) -> Callable[..., Any] | None:
+def kernel_computation_of(primitive: Primitive) -> Callable[..., Any] | None:
     """How a primitive of this module is computed in a kernel of lanes (`math/one_kernel.py`), if it is said."""
     return _of_lanes.get(primitive)
 

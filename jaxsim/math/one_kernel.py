@@ -25,7 +25,7 @@ from jax.extend.core import ClosedJaxpr, Literal
 from jax.interpreters.partial_eval import dce_jaxpr
 
 from jaxsim.math.lanes import in_lanes
-from jaxsim.math.linear import computation_of, lanes_of
+from jaxsim.math.linear import computation_of, kernel_computation_of
 from jaxsim.math.stage import lowering_for, platform
 
 __all__ = ["LANE", "Lanes", "Table", "Value", "fits_one_kernel", "in_one_kernel"]
@@ -160,7 +160,7 @@ def in_one_kernel(
         lanes, few, own = Lanes(out[0].shape[-1], list(left)), iter(shared), {}
         for ref, kind in zip(blocks, kinds, strict=True):
             rows = iter(lanes.rows(ref[...], sum(_rows(given[k]) for k in kind)))
-            own |= {k: _value(rows, given[k]) for k in kind}
+            own |= {k: _value(rows, (*given[k].shape[:-1], _WIDTH), given[k].dtype) for k in kind}
         numbers = (own[k] for k in range(len(given)))
         values = [
             next(numbers) if some else _shared(next(few) if x.size else None, x)
@@ -222,12 +222,21 @@ def _each(function: Callable[[Any], Any], of: np.ndarray) -> np.ndarray:
     return made
 
 
-def _value(rows: Iterator[Array], x: Any) -> Value:
-    """An array (..., W) of the next vectors of lanes."""
-    made = _each(lambda _: next(rows), np.empty((*x.shape[:-1], 1)))
-    if x.dtype == bool:
-        made = _each(lambda number: number != 0, made)
-    return Value(made, x.ndim - 1, np.dtype(x.dtype))
+def _value(numbers: Iterator[Array], traced: Sequence[int], dtype: Any) -> Value:
+    """An array, of a shape as it is traced, of the next numbers; flags are stored as integers."""
+    shape, axis = _apart(traced)
+    flag = dtype == np.bool_
+    entries = _each(lambda _: next(numbers) != 0 if flag else next(numbers), np.empty(shape))
+    return Value(entries, axis, np.dtype(dtype))
+
+
+def _apart(traced: Sequence[int]) -> tuple[list[int], int | None]:
+    """A shape with one entry along the axis of lanes, and that axis."""
+    shape = list(traced)
+    axis = shape.index(_WIDTH) if _WIDTH in shape else None
+    if axis is not None:
+        shape[axis] = 1
+    return shape, axis
 
 
 def _shared(ref: Any, x: Array) -> Table:
@@ -260,8 +269,7 @@ class Lanes:
 
     def value(self, numbers: Sequence[Array], rows: tuple[int, ...] = ()) -> Any:
         """The array (*rows, W) of vectors of lanes, all in one row if nothing else is said."""
-        left, shape = iter(numbers), (*(rows or (len(numbers),)), 1)
-        return Value(_each(lambda _: next(left), np.empty(shape)), len(shape) - 1, np.dtype(numbers[0].dtype))
+        return _value(iter(numbers), (*(rows or (len(numbers),)), _WIDTH), numbers[0].dtype)
 
     def block(self, numbers: Sequence[Any], n: int, dtype: Any) -> Array:
         """Vectors of lanes as one array (n, lanes), n a power of two; 0 beyond the last."""
@@ -306,7 +314,7 @@ class Lanes:
 
     def _equation(self, eqn: Any, args: list[Any]) -> list[Any]:
         name, params = eqn.primitive.name, eqn.params
-        own = lanes_of(eqn.primitive)
+        own = kernel_computation_of(eqn.primitive)
         if own is not None:
             return [own(self, *args, **params)]
         compute = computation_of(eqn.primitive)
@@ -418,23 +426,14 @@ class Lanes:
         return [self._moved(x, lambda e: e.squeeze(tuple(axes)), left)]
 
     def _reshape(self, eqn: Any, x: Any) -> list[Any]:
-        shape = list(eqn.outvars[0].aval.shape)
-        axis = None
-        if x.axis is not None:
-            axis = shape.index(_WIDTH)
-            shape[axis] = 1
-            if np.prod(shape[:axis]) != np.prod(x.entries.shape[: x.axis]):
-                raise NotImplementedError("a kernel of lanes that reshapes the axis of lanes")
-        elif _WIDTH in shape:  # numbers that all lanes share
-            axis = shape.index(_WIDTH)
-            shape[axis] = 1
+        shape, axis = _apart(eqn.outvars[0].aval.shape)
+        if x.axis is not None and np.prod(shape[:axis]) != np.prod(x.entries.shape[: x.axis]):
+            raise NotImplementedError("a kernel of lanes that reshapes the axis of lanes")
         return [self._moved(x, lambda e: e.reshape(shape), axis)]
 
     def _broadcast_in_dim(self, eqn: Any, x: Any) -> list[Any]:
-        shape, dims = list(eqn.params["shape"]), eqn.params["broadcast_dimensions"]
-        axis = shape.index(_WIDTH) if _WIDTH in shape else None
-        if axis is not None:
-            shape[axis] = 1
+        dims = eqn.params["broadcast_dimensions"]
+        shape, axis = _apart(eqn.params["shape"])
 
         def change(entries: np.ndarray) -> np.ndarray:
             lifted = [1] * len(shape)
@@ -475,12 +474,9 @@ class Lanes:
 
     def _iota(self, eqn: Any) -> list[Value]:
         p = eqn.params
-        shape = list(p["shape"])
-        if shape[p["dimension"]] == _WIDTH:
+        shape, axis = _apart(p["shape"])
+        if axis == p["dimension"]:
             raise NotImplementedError("a kernel of lanes that counts them")
-        axis = shape.index(_WIDTH) if _WIDTH in shape else None
-        if axis is not None:
-            shape[axis] = 1
         numbers = np.indices(shape)[p["dimension"]].astype(p["dtype"])
         return [Value(_each(lambda number: number, numbers), axis, np.dtype(p["dtype"]))]
 
@@ -490,7 +486,7 @@ class Lanes:
             raise NotImplementedError("a kernel of lanes that gathers by several axes")
         (along,) = dims.start_index_map
         lead = [k for k in range(len(out.shape)) if k not in dims.offset_dims]
-        shape = [1 if n == _WIDTH else n for n in out.shape]
+        shape, axis = _apart(out.shape)
         inner = [k for k in range(len(sizes)) if k != along and k not in dims.operand_batching_dims]
         if any(sizes[k] != table.type.shape[k] for k in inner) or len(inner) != len(dims.offset_dims):
             raise NotImplementedError("a kernel of lanes that gathers parts of rows")
@@ -505,7 +501,6 @@ class Lanes:
             for k, n in zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True):
                 cut[k] = row[n]
             made[place] = (tuple(cut), rows[row])
-        axis = out.shape.index(_WIDTH) if _WIDTH in out.shape else None
         if isinstance(table, Table):
             found = iter(self._looked_up(table, list(made.flat)))
             return [Value(_each(lambda _: next(found), made), axis, np.dtype(out.dtype))]
@@ -570,14 +565,8 @@ def _of_few(few: np.ndarray, row: Any) -> Any:
 
 def _unpacked(types: Sequence[Any], numbers: Sequence[Array]) -> list[Value]:
     """The values of what a loop carries."""
-    left, values = iter(numbers), []
-    for aval in types:
-        shape = [1 if n == _WIDTH else n for n in aval.shape]
-        flag = aval.dtype == bool
-        entries = _each(lambda _, flag=flag: next(left) != 0 if flag else next(left), np.empty(shape))
-        axis = aval.shape.index(_WIDTH) if _WIDTH in aval.shape else None
-        values.append(Value(entries, axis, np.dtype(aval.dtype)))
-    return values
+    left = iter(numbers)
+    return [_value(left, aval.shape, aval.dtype) for aval in types]
 
 
 def _pairwise(operation: Callable[[Any, Any], Any], one: np.ndarray, other: np.ndarray) -> np.ndarray:

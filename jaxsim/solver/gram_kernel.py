@@ -18,7 +18,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.math.gather import width_of
-from jaxsim.math.lanes import in_lanes
+from jaxsim.math.lanes import in_lanes, rows_in_use
 from jaxsim.math.stage import stage
 from jaxsim.solver.pyramid import Curvature
 
@@ -27,10 +27,8 @@ __all__ = ["by_rows", "gram_in_kernel", "weighted"]
 _SIDE = 4
 """Rows and columns of a square."""
 
-
 _ROWS = 16
 """Most contacts of which it is looked up together whether they have any."""
-
 
 _LARGE = 3
 """Dimension of contacts above which C J is computed before: written out for each square it takes long to compile."""
@@ -133,23 +131,8 @@ def _kernel(tree: Any, tops: Any, lefts: Any, *refs: Any) -> None:
             return sums
 
         first = C[0, 0]
-        count = _in_use(first, total.shape[2:]) * (J.shape[0] // first.shape[0])
+        count = rows_in_use(first, total.shape[2:], _ROWS) * (J.shape[0] // first.shape[0])
         sums = lax.fori_loop(0, count, add, sums)
     for i in side:
         for j in side:
             total[top + i, left + j] = sums[_SIDE * i + j]
-
-
-def _in_use(first: Any, lanes: tuple[int, ...]) -> Array:
-    """How many contacts there are before all that follow have a first entry of C, `(n, lanes)`, that is zero."""
-    from jax.experimental import pallas as pl
-
-    count = first.shape[0]
-    some = min(_ROWS, 1 << (count.bit_length() - 1))
-    number = lax.broadcasted_iota(jnp.int32, (some, *lanes), 0)
-
-    def look(trip: Array, last: Array) -> Array:
-        start = jnp.minimum(trip * some, count - some)
-        return jnp.maximum(last, jnp.max(jnp.where(first[pl.ds(start, some)] != 0, start + number + 1, 0)))
-
-    return lax.fori_loop(jnp.int32(0), jnp.int32(-(-count // some)), look, jnp.int32(0))

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.math.lanes import in_lanes, warps_for
+from jaxsim.math.lanes import in_lanes, rows_in_use, rows_together, warps_for
 
 __all__ = ["Part", "search_in_kernel"]
 
@@ -62,13 +62,8 @@ def search_in_kernel(
     numbers = [x for part in parts for x in part.numbers.values()]
     kernel = functools.partial(_kernel, find, [(part.slope, tuple(part.numbers)) for part in parts])
     step = jax.ShapeDtypeStruct((width,), dtype)
-    warps = max((warps_for(_rows_together(len(part.numbers["D"]))) for part in parts), default=1)
+    warps = max((warps_for(rows_together(len(part.numbers["D"]), _MOST)) for part in parts), default=1)
     return in_lanes(kernel, "search_line", [*given, *numbers], [step], (), warps, interpret=interpret)[0]
-
-
-def _rows_together(count: int) -> int:
-    """How many of some rows are looked at together, a power of two."""
-    return min(_MOST, 1 << (count.bit_length() - 1))
 
 
 def _kernel(
@@ -81,34 +76,21 @@ def _kernel(
     start, lanes, left = (first[...], second[...]), len(step.shape), iter(numbers)
     own = [{name: next(left) for name in names} for _, names in parts]
     # contacts that touch come first
-    trips = [_trips_in_use(part["D"], lanes) for part in own]
+    in_use = [rows_in_use(part["D"], step.shape, _MOST) for part in own]
 
     def slope(t: Array) -> tuple[Array, Array]:
         """First and second derivative of the cost at a step, (lanes)."""
         total = start[0] + t * start[1], start[1]
-        for (of_rows, _), part, most in zip(parts, own, trips, strict=True):
+        for (of_rows, _), part, rows in zip(parts, own, in_use, strict=True):
             count = part["D"].shape[0]
-            some = _rows_together(count)
+            some = rows_together(count, _MOST)
             add = functools.partial(_add, of_rows, part, lanes, t, count, some)
             none = jnp.zeros((some, *t.shape), t.dtype)
-            found = lax.fori_loop(0, most, add, (none, none))
+            found = lax.fori_loop(0, lax.div(rows + (some - 1), jnp.int32(some)), add, (none, none))
             total = total[0] + jnp.sum(found[0], axis=0), total[1] + jnp.sum(found[1], axis=0)
         return total
 
     step[...] = find(slope, tolerance[...], iterations[...])
-
-
-def _trips_in_use(D: Any, lanes: int) -> Array:
-    """In how many trips all rows of some lane are looked at that are in use: whose D, (k, ..., lanes), is not zero."""
-    count = D.shape[0]
-    some = _rows_together(count)
-
-    def look(trip: Array, last: Array) -> Array:
-        found = _at(D, lanes, jnp.minimum(trip * some, count - some), some)
-        in_use = (found if isinstance(found, Array) else found[0]) != 0
-        return jnp.where(jnp.max(in_use.astype(jnp.int32)) > 0, trip + 1, last)
-
-    return lax.fori_loop(jnp.int32(0), jnp.int32(-(-count // some)), look, jnp.int32(0))
 
 
 def _add(

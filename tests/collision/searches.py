@@ -13,20 +13,14 @@ from scipy.spatial.transform import Rotation
 from jaxsim.collision.convex import gjk, polytope
 from jaxsim.collision.convex.difference import farthest, pairs_of
 from jaxsim.collision.convex.hull import Tables
+from jaxsim.collision.convex.solid import KINDS
 from jaxsim.collision.points import Portion, Search, Shape
 from jaxsim.collision.vec import Pose
 from jaxsim.enums import GeomType
 
 __all__ = ["TYPES", "found", "same", "scene"]
 
-TYPES = (
-    GeomType.SPHERE,
-    GeomType.CAPSULE,
-    GeomType.ELLIPSOID,
-    GeomType.CYLINDER,
-    GeomType.BOX,
-    GeomType.MESH,
-)
+TYPES = tuple(t for t in KINDS if t != GeomType.HFIELD)
 
 
 def scene(lanes: int, meshes: int, dtype: Any = np.float64) -> tuple[Any, ...]:

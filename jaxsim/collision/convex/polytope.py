@@ -7,9 +7,8 @@ neighbours keeps a round small and free of cases; the surface may then fail to b
 origin, so the least distance of its faces' planes still bounds the depth from below, and the farthest vertex bounds
 it from above.
 
-Rounds are the same for
-all pairs, so a vertex and two faces go to rows that are known without looking; the others take the places of the
-faces they replace.
+Rounds are the same for all pairs, so a vertex and two faces go to rows that are known without looking; the others take
+the places of the faces they replace.
 """
 
 from __future__ import annotations
