@@ -78,9 +78,9 @@ def lift(native: Callable[..., Any], *, has_solution: bool = False) -> Callable[
     Args:
       native: function of pytrees of arrays with worlds last. It must be pure, and treat worlds independently. It gets
         records bare: without their inert leaves and labels.
-      has_solution: if True, `native(*args, solution=None)` returns `(results, solution)`, where `solution` is a
-        pytree that a derivative may reuse: it is handed back as `solution` when the function is run again at the
-        same arguments. It carries no derivative.
+      has_solution: if True, `native(*args, solution=None, kept=False)` returns `(results, solution)`, where `solution`
+        is a pytree that a derivative may reuse: it is handed back as `solution` when the function is run again at the
+        same arguments. It carries no derivative. If it is not `kept`, nobody looks at it.
 
     Returns:
       The function of the same arguments without worlds axes.
@@ -92,8 +92,7 @@ def lift(native: Callable[..., Any], *, has_solution: bool = False) -> Callable[
         leaves = [_strong(x) for x in leaves]
         function = _Function(native, in_tree, has_solution)
         flat = _bind(*leaves, function=function, mapped=(False,) * len(leaves), width=0)
-        output = function.output(tuple(_signature(x) for x in leaves))
-        return jax.tree.unflatten(output.tree, flat[: output.n_results])
+        return jax.tree.unflatten(function.output(tuple(_signature(x) for x in leaves)).tree, flat)
 
     return lifted
 
@@ -105,8 +104,9 @@ def _strong(x: Any) -> jax.Array:
     return jax.lax.convert_element_type(x, jnp.result_type(jnp.asarray(x).dtype))
 
 
-def _signature(x: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    return tuple(x.shape), np.dtype(x.dtype)
+def _signature(x: Any, mapped: bool = False) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape of one world and type; `mapped`: worlds are on the last axis."""
+    return tuple(x.shape[: x.ndim - mapped]), np.dtype(x.dtype)
 
 
 # --- the three kinds of native functions of flat lists of leaves
@@ -114,27 +114,29 @@ def _signature(x: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 @dataclasses.dataclass(frozen=True)
 class _Function:
-    """A user's native function; its results are followed by the leaves of its solution."""
+    """A user's native function; if they are `kept`, its results are followed by the leaves of its solution."""
 
     native: Callable[..., Any]
     in_tree: Any
     has_solution: bool
+    kept: bool = False
     n_linear: int = 0
 
     def __call__(self, leaves: Leaves, solution: Leaves = ()) -> list[Any]:
         args = jax.tree.unflatten(self.in_tree, leaves)
         found: Any = ()
-        if not self.has_solution:
-            results = self.native(*args)
-        elif solution:
+        if solution:
             known = jax.tree.unflatten(self.output(_per_world(leaves)).solution_tree, solution)
-            results, found = self.native(*args, solution=known)
+            results, _ = self.native(*args, solution=known)
+            return [*jax.tree.leaves(results), *solution]
+        if self.has_solution:
+            results, found = self.native(*args, kept=self.kept)
         else:
-            results, found = self.native(*args)
+            results = self.native(*args)
         flat, tree = jax.tree.flatten(results)
         found, solution_tree = jax.tree.flatten(jax.lax.stop_gradient(found))
-        _outputs.put((self, _per_world(leaves), x64()), _Output(tree, len(flat), solution_tree))
-        return flat + found
+        _outputs.put((self, _per_world(leaves), x64()), _Output(tree, solution_tree))
+        return flat + found if self.kept else flat
 
     def output(self, signature: tuple[Any, ...]) -> _Output:
         """Structure of the results for per-world argument types; every trace records it."""
@@ -149,7 +151,6 @@ class _Function:
 
 class _Output(NamedTuple):
     tree: Any
-    n_results: int
     solution_tree: Any
 
 
@@ -179,7 +180,7 @@ _outputs = _Recent(_REMEMBERED)
 
 
 def _per_world(native_leaves: Leaves) -> tuple[Any, ...]:
-    return tuple((tuple(x.shape[:-1]), np.dtype(x.dtype)) for x in native_leaves)
+    return tuple(_signature(x, True) for x in native_leaves)
 
 
 # --- the primitive
@@ -314,32 +315,36 @@ batching.primitive_batchers[_native_p] = _batch
 
 
 def _jvp(primals: Leaves, tangents: Leaves, *, function: Any, mapped: tuple[bool, ...], width: int) -> Any:
-    bind = functools.partial(_bind, width=width)
-    results = bind(*primals, function=function, mapped=mapped)
+    bind = functools.partial(_bind, mapped=mapped, width=width)
     wrt = tuple(i for i, t in enumerate(tangents) if type(t) is not ad.Zero and t.dtype != jax.dtypes.float0)
     n_fixed = len(primals) - function.n_linear
-    n_results = len(results)
-    solution: Leaves = ()
-    if isinstance(function, _Function):
-        signature = tuple(
-            (tuple(x.shape[:-1]) if m else tuple(x.shape), np.dtype(x.dtype))
-            for x, m in zip(primals, mapped, strict=True)
-        )
-        n_results = function.output(signature).n_results
+    of, solution = function, ()
+    if wrt and isinstance(function, _Function) and function.has_solution:
+        of = dataclasses.replace(function, kept=True)
+        results = bind(*primals, function=of)
+        signature = tuple(_signature(x, m) for x, m in zip(primals, mapped, strict=True))
+        n_results = of.output(signature).tree.num_leaves
         solution = results[n_results:]
-    smooth = tuple(i for i in range(n_results) if jnp.issubdtype(results[i].dtype, jnp.inexact))
+        results = results if function.kept else results[:n_results]
+    else:
+        results = bind(*primals, function=function)
+        n_results = len(results)
     out: list[Any] = [ad.Zero(jax.typeof(x).to_tangent_aval()) for x in results]
+    smooth = tuple(i for i in range(n_results) if jnp.issubdtype(results[i].dtype, jnp.inexact))
     if not wrt:
         return results, out
     if all(i >= n_fixed for i in wrt):
         linear = [ad.instantiate_zeros(t) if type(t) is ad.Zero else t for t in tangents[n_fixed:]]
-        flat = bind(*primals[:n_fixed], *linear, function=function, mapped=mapped)
-        smooth = tuple(range(n_results))
-    else:
-        tangent = Tangent(function, wrt, len(primals), smooth)
-        flags = (*mapped, *(bool(width),) * len(solution), *(mapped[i] for i in wrt))
-        flat = bind(*primals, *solution, *(tangents[i] for i in wrt), function=tangent, mapped=flags)
-    for i, t in zip(smooth, flat, strict=True):
+        return results, bind(*primals[:n_fixed], *linear, function=function)
+    found = _bind(
+        *primals,
+        *solution,
+        *(tangents[i] for i in wrt),
+        function=Tangent(of, wrt, len(primals), smooth),
+        mapped=(*mapped, *(bool(width),) * len(solution), *(mapped[i] for i in wrt)),
+        width=width,
+    )
+    for i, t in zip(smooth, found, strict=True):
         out[i] = t
     return results, out
 

@@ -103,7 +103,7 @@ def _of_group(
         return [Distances(jnp.broadcast_to(limit, (n, width)), jnp.zeros((n, 6, width), limit.dtype))]
     if not _is_searched(collider, (first, second)):
         return [_nearest(collider.function(shape1, shape2, limit), limit)]
-    found = collide_convex(portions, shape1, shape2, limit, search)
+    found, _ = collide_convex(portions, shape1, shape2, limit, search)
     limits = split(limit, [p.size for p in portions])
     return [_nearest(points, most) for points, most in zip(found, limits, strict=True)]
 

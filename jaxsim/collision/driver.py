@@ -22,6 +22,7 @@ from jaxsim.collision.select import pick_least
 from jaxsim.data import Contact, Data
 from jaxsim.math.asked import derived_of_few
 from jaxsim.math.axis import concat, split, stack
+from jaxsim.math.choices import Choices
 from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world, rows_of
 from jaxsim.math.stage import long_stage, stage
 from jaxsim.model import Model
@@ -58,31 +59,33 @@ def collision(model: Model, data: Data) -> Data:
     Reads geom_xpos, geom_xmat. A slot not in use has geoms -1, a distance above `includemargin` and harmless values
     elsewhere. `efc_address` is left at -1 for the solver. Pairs and contacts that find no place set
     `WarningBit.PAIR_OVERFLOW` and `WarningBit.CONTACT_OVERFLOW`. Discrete choices (features, picked pairs and points)
-    carry no derivative.
+    carry no derivative; those that `data.work.choices` tells of are not made again.
     """
-    layout = slot_layout(model)
+    layout, choices = slot_layout(model), Choices(None if data.work is None else data.work.choices)
     if layout.count == 0:
         return data.replace(ncon=jnp.zeros_like(data.ncon))
     reach = geom_reach(model)
     geoms = tabulate(model, data, reach)
-    bounded = any(kind.budget is not None or kind.collider.general for kind in layout.kinds)
-    around = bounds(model, data, reach) if bounded else None
-    found, dropped = _collide(model, data, layout.kinds, geoms, around)
+    found, dropped = _collide(model, data, layout.kinds, geoms, choices)
     warning = data.warning | jnp.where(dropped, int(WarningBit.PAIR_OVERFLOW), 0).astype(data.warning.dtype)
     slots = []
     for group in layout.groups:
-        contact, dropped = _fill(model, layout, group, found)
+        contact, dropped = _fill(model, layout, group, found, choices)
         slots.append(contact)
         warning = warning | jnp.where(dropped, int(WarningBit.CONTACT_OVERFLOW), 0).astype(warning.dtype)
     contact = Contact(**{name: concat([s[name] for s in slots]) for name in slots[0]})
     ncon = jnp.sum(contact.geom[:, 0] >= 0, axis=0, dtype=data.ncon.dtype)
+    if choices.kept:
+        data = data.replace(work=data.work.replace(choices=tuple(choices.made)))
     return data.replace(contact=contact, ncon=ncon, warning=warning)
 
 
 def _collide(
-    model: Model, data: Data, kinds: Sequence[Kind], geoms: Geoms, around: Array | None
+    model: Model, data: Data, kinds: Sequence[Kind], geoms: Geoms, choices: Choices
 ) -> tuple[list[_Found], Array]:
-    """All candidate points of each kind, and where pairs were dropped; `around` are the geoms' bounds."""
+    """All candidate points of each kind, and where pairs were dropped."""
+    bounded = any(kind.budget is not None or kind.collider.general for kind in kinds)
+    around = bounds(model, data, geom_reach(model)) if bounded else None
     made = {kind.collider.assets for kind in kinds}
     assets = {make: make(model) if make else None for make in made}
     search = (model.opt.ccd_iterations, model.opt.ccd_tolerance)
@@ -93,7 +96,7 @@ def _collide(
         if not group:
             continue
         own = [kinds[k] for k in group]
-        candidates = [_filtered(model, data, _candidates(model, data, kind, around)) for kind in own]
+        candidates = [_candidates(model, data, kind, around, choices) for kind in own]
         geom1, geom2, explicit = (
             joined([getattr(c, n) for c in candidates]) for n in ("geom1", "geom2", "explicit")
         )
@@ -103,19 +106,22 @@ def _collide(
             picked = concat([_some(c) for c in candidates])
         if own[0].collider.general:
             boxes = [rows_of(model.geom_aabb, rows) for rows in (geom1, geom2)]
-            met = boxes_in_reach([side.pose for side in sides], boxes, reach)
+            met = choices.of(boxes_in_reach, [side.pose for side in sides], boxes, reach)
             picked = met if picked is None else picked & met
         portions = [_portions(model, kind, c) for kind, c in zip(own, candidates, strict=True)]
-        points = _points(
+        points, touches = _points(
             sides,
             reach,
             picked,
             next((assets[k.collider.assets] for k in own if k.collider.assets), None),
             search,
+            choices.told(),
             collider=own[0].collider,
             portions=tuple(itertools.chain(*portions)),
             touching=own[0].touching,
+            kept=choices.kept,
         )
+        choices.put(touches)
         for k, candidate, (numbers, excess, rows, more) in zip(group, candidates, points, strict=True):
             pair, many = candidate.pair, kinds[k].collider.points
             pair = pair if rows is None else rows_by_world(by_world(pair), rows)
@@ -161,28 +167,36 @@ class _Candidates(NamedTuple):
     dropped: Array
 
 
-def _candidates(model: Model, data: Data, kind: Kind, around: Array | None) -> _Candidates:
+def _candidates(model: Model, data: Data, kind: Kind, around: Array | None, choices: Choices) -> _Candidates:
     """All pairs of a kind, or those in reach; of the general collider's, which it asks. `around`: the geoms' bounds."""
     pairs = kind.pairs
     constant = (pairs.geom1, pairs.geom2, pairs.explicit, kind.rows)
-    if around is None or not (kind.budget or kind.collider.general):
-        return _Candidates(*constant, None, jnp.zeros(1, bool))
-    if kind.budget is None:
-        return _Candidates(*constant, in_reach(model, data, kind, around), jnp.zeros(1, bool))
-    rows, picked, dropped = pairs_in_reach(model, data, kind, around)
-    geom1, geom2, explicit, pair = (entries(x, rows) for x in constant)
-    return _Candidates(geom1, geom2, explicit, pair, picked, dropped)
+
+    def chosen() -> tuple[Array | None, Array | None, Array]:
+        none = jnp.zeros(1, bool)
+        if around is None or not (kind.budget or kind.collider.general):
+            return None, None, none
+        if kind.budget is None:
+            return None, in_reach(model, data, kind, around), none
+        return pairs_in_reach(model, data, kind, around)
+
+    rows, picked, dropped = choices.of(chosen)
+    geom1, geom2, explicit, pair = constant if rows is None else (entries(x, rows) for x in constant)
+    found = _Candidates(geom1, geom2, explicit, pair, picked, dropped)
+    if model.hooks.contact_filter is None:
+        return found
+    removed = choices.of(_removed, model, data, found)
+    return found._replace(picked=_some(found) & ~removed)
 
 
-def _filtered(model: Model, data: Data, candidates: _Candidates) -> _Candidates:
-    """Without the pairs that a filter of the user's removes.
+def _removed(model: Model, data: Data, candidates: _Candidates) -> Array:
+    """Which pairs a filter of the user's removes, (npair, W).
 
     Raises:
       ValueError: the filter gives something else than a flag.
     """
     remove = model.hooks.contact_filter
-    if remove is None:
-        return candidates
+    assert remove is not None
 
     def each_pair(model: Model, data: Data, geom1: Array, geom2: Array) -> Array:
         return jnp.asarray(jax.vmap(remove, (None, None, 0, 0))(model, data, geom1, geom2))
@@ -193,7 +207,7 @@ def _filtered(model: Model, data: Data, candidates: _Candidates) -> _Candidates:
         raise ValueError(
             f"hook contact_filter: its function gives {removed.dtype} of shape {removed.shape[1:-1]}, not one bool"
         )
-    return candidates._replace(picked=_some(candidates) & ~removed)
+    return removed
 
 
 def _some(candidates: _Candidates) -> Array:
@@ -218,12 +232,14 @@ def _points(
     picked: Array | None,
     assets: Any,
     search: tuple[Array, Array],
+    known: Any,
     *,
     collider: Collider,
     portions: tuple[Portion, ...],
     touching: int | None,
-) -> list[tuple[Array, Array, Array | None, Array]]:
-    """Of each portion numbers and excess of its points, see `_Found`.
+    kept: bool,
+) -> tuple[list[tuple[Array, Array, Array | None, Array]], Any]:
+    """Of each portion numbers and excess of its points, see `_Found`; and what the general collider found.
 
     Then which pairs they are of (k, W), None: all; and where pairs or parts of them were dropped (W,).
 
@@ -233,25 +249,29 @@ def _points(
       picked: which pairs there are, (npair, W); None: all.
       assets: the collider's table of meshes or height fields.
       search: most rounds of an iterative collider, and its tolerance, m.
+      known: what the general collider found before; None: nothing yet.
       collider: collides them.
       portions: one kind of pairs, or all of the general collider's.
       touching: pairs whose points are computed; None: all.
+      kept: whether what the general collider finds is wanted.
     """
     first, second = sides
     shapes = first.shape(assets), second.shape(assets)
     options = Search(jnp.ones_like(reach, bool) if picked is None else picked, *search)
+    found = None
     if touching is not None:
-        few, rows = collide_nearest(portions, *shapes, reach, options, slots=touching)
-        return [_numbered(few, rows_by_world(reach, rows), None, rows)]
+        few, rows, found = collide_nearest(portions, *shapes, reach, options, known, touching, kept)
+        return [_numbered(few, rows_by_world(reach, rows), None, rows)], found
     if collider.general:
-        points: list[Points] = collider.function(portions, *shapes, reach, options)
+        points: list[Points]
+        points, found = collider.function(portions, *shapes, reach, options, known, kept)
     elif collider.iterative:
         points = [collider.function(*shapes, reach, options)]
     else:
         points = [_of_all(collider.function, *shapes, reach)]
     sizes = [p.size for p in portions]
     some = [None] * len(sizes) if picked is None else lax.split(picked, sizes)
-    return [_numbered(*own) for own in zip(points, split(reach, sizes), some, strict=True)]
+    return [_numbered(*own) for own in zip(points, split(reach, sizes), some, strict=True)], found
 
 
 def _of_all(
@@ -286,7 +306,7 @@ def _numbered(
 
 
 def _fill(
-    model: Model, layout: SlotLayout, group: ContactGroup, found: list[_Found]
+    model: Model, layout: SlotLayout, group: ContactGroup, found: list[_Found], choices: Choices
 ) -> tuple[dict[str, Array], Array]:
     """Fields of the contacts in the slots of a group, and whether contacts found no slot."""
     parts = []
@@ -301,7 +321,7 @@ def _fill(
         parts.append(points)
     points, dropped = _join(parts), jnp.zeros(1, bool)
     if group.selected:
-        rows, filled, dropped = pick_least(points.excess, slots=group.count)
+        rows, filled, dropped = choices.of(pick_least, points.excess, slots=group.count)
         pair = rows_by_world(by_world(points.pair), rows)
         points = _Found(rows_by_world(points.numbers, rows), jnp.where(filled, -1.0, jnp.inf), pair)
     pairs = layout.pairs

@@ -2,14 +2,14 @@
 
 The functions named `native_*` have worlds on the last axis; `forward`, `step`, `step1` and `step2` are their per-world
 versions, one JAX primitive each. A primitive reads the integration state (`data.STATE_FIELDS`) and the model, so that
-is all a derivative keeps of a step; the solver's accelerations ride along as its *solution*.
+is all a derivative keeps of a step, but for what was found by searching, which rides along as its *solution*.
 """
 
 from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import lax
 
 from jaxsim import worlds
 from jaxsim.data import Data
@@ -33,28 +33,38 @@ from jaxsim.pipeline.stages import (
 from jaxsim.pipeline.tendon import tendon
 from jaxsim.pipeline.transmission import transmission
 from jaxsim.pipeline.watch import Outcome, guard_state, guard_step, harmless
-from jaxsim.pipeline.work import Work
+from jaxsim.pipeline.work import Found, Work
 from jaxsim.structure.trees import m_entries
 
 __all__ = ["advance", "forward", "native_forward", "native_step", "step", "step1", "step2"]
 
 
-def native_forward(model: Model, state: State, solution: Array | None = None) -> tuple[Data, Array]:
-    """Forward dynamics; returns the data and the solver's solution."""
-    data = remaining_sensors(model, dynamics(model, state, solution))
-    return data.replace(work=None), data.work.solution
+def native_forward(
+    model: Model, state: State, solution: Found | None = None, kept: bool = False
+) -> tuple[Data, Found]:
+    """Forward dynamics; returns the data and what a derivative is told."""
+    data = remaining_sensors(model, dynamics(model, state, solution or _unknown(kept)))
+    return data.replace(work=None), data.work.found
 
 
-def native_step(model: Model, state: State, solution: Outcome | None = None) -> tuple[Data, Outcome]:
-    """One step of the model's integrator; returns the data and what a derivative needs to know."""
+def _unknown(kept: bool) -> Found:
+    """Nothing yet; `kept`: what is found is wanted."""
+    return Found(choices=() if kept else None)
+
+
+def native_step(
+    model: Model, state: State, solution: Outcome | None = None, kept: bool = False
+) -> tuple[Data, Outcome]:
+    """One step of the model's integrator; returns the data and what a derivative is told."""
     before = guard_state(model, state)
     start, known = harmless(model, before, solution)
+    known = known or _unknown(kept)
     integrator = INTEGRATORS[model.opt.integrator]
     if integrator.whole is not None:
         data, found = integrator.whole(model, start, known)
     else:
         data = remaining_sensors(model, dynamics(model, start, known))
-        found = data.work.solution
+        found = data.work.found
         data = run((integrator.finish,), model, data)
     data, failed = guard_step(model, before, data, solution)
     return data, Outcome(found, failed)
@@ -66,17 +76,20 @@ def native_step1(model: Model, state: State) -> Data:
     return observed_and_controlled(model, data).replace(work=None)
 
 
-def native_step2(model: Model, data: Data, solution: Outcome | None = None) -> tuple[Data, Outcome]:
+def native_step2(
+    model: Model, data: Data, solution: Outcome | None = None, kept: bool = False
+) -> tuple[Data, Outcome]:
     """The second half: forces, acceleration, its sensors, and integration, from the results of the first."""
+    del kept
     before = integration_state(data)
     known = None
     if solution is not None:
         _, known = harmless(model, before, solution)
         data = jax.tree.map(lambda e, x: jnp.where(solution.failed, e, x), _at_rest(model), data)
     # moment arms are not kept in Data; of the stages only these two make them
-    data = run((tendon, transmission), model, data.replace(work=Work(solution=known)))
+    data = run((tendon, transmission), model, data.replace(work=Work(solution=known and known.solution)))
     data = sensors(model, fwd_dynamics(model, data), (sensor_acc,))
-    found = data.work.solution
+    found = data.work.found
     data = run((INTEGRATORS[model.opt.integrator].finish,), model, data)
     data, failed = guard_step(model, before, data, solution)
     return data, Outcome(found, failed)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from jax import Array
-
 from jaxsim.data import Data
 from jaxsim.enums import IntegratorType
 from jaxsim.model import Model
@@ -21,6 +19,7 @@ from jaxsim.pipeline.implicit import (
 )
 from jaxsim.pipeline.runge_kutta import rk4
 from jaxsim.pipeline.stages import State
+from jaxsim.pipeline.work import Found
 
 __all__ = ["INTEGRATORS", "Integrator"]
 
@@ -32,13 +31,13 @@ class Integrator(NamedTuple):
       finish: moves data on which all stages have run to the end of the timestep; `step2` ends with it.
       system: the matrix that stands for M in a step, if not M itself; gives None if it is M. With it inverse dynamics
         of discrete time find the force behind a change of velocity. None: there is no such matrix.
-      whole: a step that runs the dynamics itself, several times; `(model, state, solution)` to the data and the
-        solver's solutions. None: one forward pass, then `finish`.
+      whole: a step that runs the dynamics itself, several times; `(model, state, known)` to the data and what each
+        pass found. None: one forward pass, then `finish`.
     """
 
     finish: Callable[[Model, Data], Data]
     system: Callable[[Model, Data], System | None] | None = None
-    whole: Callable[[Model, State, Array | None], tuple[Data, Array]] | None = None
+    whole: Callable[[Model, State, Found], tuple[Data, Found]] | None = None
 
 
 INTEGRATORS: dict[int, Integrator] = {

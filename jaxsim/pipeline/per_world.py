@@ -8,7 +8,6 @@ constraint rows) is computed again where a stage needs it: compiled as one progr
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
@@ -48,7 +47,7 @@ from jaxsim.pipeline.admit import admit
 from jaxsim.pipeline.reaction import constraint_wrenches
 from jaxsim.pipeline.sensors import run as sensors
 from jaxsim.pipeline.stages import Stage, integration_state, run
-from jaxsim.pipeline.work import Work
+from jaxsim.pipeline.work import Found, Work
 from jaxsim.solver import constraint
 from jaxsim.solver.solve import solve
 
@@ -135,11 +134,14 @@ def _implicit(model: Model, data: Data) -> Data:
 
 def _runge_kutta(model: Model, data: Data) -> Data:
     """A whole step of the Runge-Kutta integrator, from the integration state (mj_RungeKutta)."""
-    return rk.rk4(model, integration_state(data), None)[0].replace(work=None)
+    return rk.rk4(model, integration_state(data), Found())[0].replace(work=None)
 
 
-def _fwd_constraint(model: Model, data: Data, solution: Array | None = None) -> tuple[Data, Any]:
+def _fwd_constraint(
+    model: Model, data: Data, solution: Array | None = None, kept: bool = False
+) -> tuple[Data, Array]:
     """Computes qacc, qfrc_constraint and efc_force by the constraint solver (mj_fwdConstraint)."""
+    del kept
     data = data.replace(work=Work(solution=solution))
     data = run((tendons.tendon, constraint.make_constraint, solve), model, data)
     return data.replace(work=None), data.work.solution

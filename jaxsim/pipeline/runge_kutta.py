@@ -18,6 +18,7 @@ from jaxsim.model import Model
 from jaxsim.pipeline.blank import blank
 from jaxsim.pipeline.integrate import advance, integrate_pos
 from jaxsim.pipeline.stages import State, dynamics, integration_state, remaining_sensors
+from jaxsim.pipeline.work import Found
 from jaxsim.pytree import Record, leaf
 
 __all__ = ["rk4"]
@@ -28,7 +29,7 @@ RK4_WEIGHT = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
 """Weight of each stage's derivative in the step."""
 
 
-def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array]:
+def rk4(model: Model, state: State, known: Found) -> tuple[Data, Found]:
     """Runge-Kutta of the fourth order; sensors are those of the first stage, all other results those of the last.
 
     One loop over the stages, so that the dynamics are compiled once. Each stage starts from the beginning of the
@@ -39,10 +40,10 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
     width = width_of((model, start))
     start = start.replace(**_full_width(_select(start, (*_STATE, *_CARRIED)), width))
 
-    def stage(carry: tuple[dict[str, Array], Slope, Slope], table: tuple[Array, ...]) -> Any:
+    def stage(carry: tuple[dict[str, Array], Slope, Slope], table: tuple[Any, ...]) -> Any:
         """One evaluation of the dynamics: after `before`, along `slope`; adds its own slope to `total`."""
         before, slope, total = carry
-        index, fraction, weight, *known = table
+        index, fraction, weight, *told = table
         at = start.replace(
             time=start.time + fraction * h,
             qpos=integrate_pos(model, start.qpos, slope.qpos, fraction * h),
@@ -51,7 +52,7 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
             qacc_warmstart=before["qacc_warmstart"],
             warning=before["warning"],
         )
-        after = dynamics(model, integration_state(at), known[0] if known else None)
+        after = dynamics(model, integration_state(at), told[0] if told else known)
         slope = _full_width(Slope(qpos=after.qvel, qvel=after.qacc, act=after.act_dot), width)
         total = jax.tree.map(lambda s, d: s + weight * d, total, slope)
         if model.nsensor:
@@ -61,7 +62,7 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
                 lambda: {name: before[name] for name in OBSERVED},
             )
             after = after.replace(**seen)
-        found = after.work.solution
+        found = after.work.found
         after = after.replace(work=None, qacc_warmstart=after.qacc)
         after = after.replace(**_full_width(_select(after, _CARRIED), width))
         return (after, slope, total), found
@@ -69,33 +70,35 @@ def rk4(model: Model, state: State, solution: Array | None) -> tuple[Data, Array
     zero = jnp.zeros_like(start.qvel)
     slope = Slope(qpos=zero, qvel=zero, act=jnp.zeros_like(start.act))
     dtype = start.qvel.dtype
-    tables = [jnp.arange(4), jnp.asarray(RK4_STEP, dtype), jnp.asarray(RK4_WEIGHT, dtype)]
-    if solution is not None:
-        tables.append(solution)
+    tables: list[Any] = [jnp.arange(4), jnp.asarray(RK4_STEP, dtype), jnp.asarray(RK4_WEIGHT, dtype)]
+    if known.solution is not None:
+        tables.append(known)
     # results that no stage changes, or that all worlds share, are not carried through the loop for each world
     first = (_select(start, _CARRIED), slope, slope)
-    traced, (shapes, _) = jax.make_jaxpr(stage, return_shape=True)(first, tuple(x[0] for x in tables))
-    known = invariant_results(traced)[:-1]
-    results = jax.tree.structure(shapes)
+    start_of_tables = jax.tree.map(lambda x: x[0], tuple(tables))
+    traced, (shapes, found) = jax.make_jaxpr(stage, return_shape=True)(first, start_of_tables)
+    results, searched = jax.tree.structure(shapes), jax.tree.structure(found)
+    n = results.num_leaves
+    fixed = invariant_results(traced)[:n]
 
     def whole(leaves: Sequence[Array]) -> tuple[Data, Slope, Slope]:
         left = iter(leaves)
-        return jax.tree.unflatten(results, [next(left) if x is None else x for x in known])
+        return jax.tree.unflatten(results, [next(left) if x is None else x for x in fixed])
 
     def moving(leaves: Sequence[Array]) -> list[Array]:
-        return [x for x, own in zip(leaves, known, strict=True) if own is None]
+        return [x for x, own in zip(leaves, fixed, strict=True) if own is None]
 
-    def go_on(last: list[Array], table: tuple[Array, ...]) -> tuple[list[Array], Array]:
+    def go_on(last: list[Array], table: tuple[Any, ...]) -> tuple[list[Array], Found]:
         data, slope, total = whole(last)
         args = jax.tree.leaves(((_select(data, _CARRIED), slope, total), table))
-        *leaves, found = jaxpr_as_fun(traced)(*args)
-        return moving(leaves), found
+        leaves = jaxpr_as_fun(traced)(*args)
+        return moving(leaves[:n]), jax.tree.unflatten(searched, leaves[n:])
 
     nothing = jax.tree.map(jnp.zeros_like, shapes[0])
     begin = (nothing.replace(**first[0]), slope, slope)
-    last, solution = lax.scan(go_on, moving(jax.tree.leaves(begin)), tuple(tables))
+    last, every = lax.scan(go_on, moving(jax.tree.leaves(begin)), tuple(tables))
     last, _, total = whole(last)
-    return advance(model, last.replace(**_select(start, _STATE)), total.act, total.qvel, total.qpos), solution
+    return advance(model, last.replace(**_select(start, _STATE)), total.act, total.qvel, total.qpos), every
 
 
 class Slope(Record):

@@ -28,7 +28,7 @@ from jaxsim.pipeline.sensors.run import sensor_acc, sensor_pos, sensor_vel
 from jaxsim.pipeline.tendon import tendon, tendon_bias
 from jaxsim.pipeline.transmission import transmission, transmission_velocity
 from jaxsim.pipeline.velocity import com_vel, rne
-from jaxsim.pipeline.work import Work
+from jaxsim.pipeline.work import Found, Work
 from jaxsim.solver.constraint import make_constraint
 from jaxsim.solver.solve import solve
 
@@ -107,19 +107,18 @@ def observed_and_controlled(model: Model, data: Data) -> Data:
     return data.replace(ctrl=call_hook(model, data, "control", (model.nu,)))
 
 
-def motion(model: Model, state: State) -> Data:
+def motion(model: Model, state: State, known: Found | None = None) -> Data:
     """All stages that depend on position and velocity alone, but the sensors."""
-    data = worlds.expand(blank(model)).replace(work=Work(), **state)
+    data = worlds.expand(blank(model)).replace(work=Work(**(known or Found())._asdict()), **state)
     return fwd_velocity(model, fwd_position(model, data))
 
 
-def dynamics(model: Model, state: State, solution: Array | None) -> Data:
-    """All stages but the sensors; `solution` is the solver's (n, W) if it is known already.
+def dynamics(model: Model, state: State, known: Found) -> Data:
+    """All stages but the sensors.
 
     Sensors of position and velocity run where controls may depend on them; see `remaining_sensors`.
     """
-    data = motion(model, state)
-    data = data.replace(work=data.work.replace(solution=solution))
+    data = motion(model, state, known)
     if _is_controlled(model):
         data = run((observed_and_controlled,), model, data)
     return fwd_dynamics(model, data)

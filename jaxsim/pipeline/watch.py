@@ -20,6 +20,7 @@ from jaxsim.model import Model
 from jaxsim.pipeline.actuation import bad_values
 from jaxsim.pipeline.blank import blank, initial_state
 from jaxsim.pipeline.stages import State
+from jaxsim.pipeline.work import Found
 from jaxsim.results import WarningBit
 
 __all__ = ["Outcome", "guard_state", "guard_step", "harmless"]
@@ -29,11 +30,11 @@ class Outcome(NamedTuple):
     """What a derivative needs to know of a step: the *solution* that `worlds.lift` hands back to it.
 
     Attributes:
-      found: the solver's solution, (n, W), or (4, n, W) of Runge-Kutta's stages; `solver.solve` tells what is in it.
+      found: by searching; of Runge-Kutta's four stages, which are on a new first axis.
       failed: worlds that the step made invalid, (W,).
     """
 
-    found: Array
+    found: Found
     failed: Array
 
 
@@ -48,12 +49,13 @@ def guard_state(model: Model, state: State) -> State:
 
 
 @jax.named_call
-def harmless(model: Model, state: State, known: Outcome | None) -> tuple[State, Array | None]:
-    """The state from which to run a step again, and the solver's known solution: at qpos0 in worlds where it failed."""
+def harmless(model: Model, state: State, known: Outcome | None) -> tuple[State, Found | None]:
+    """The state from which to run a step again, and what is known of it: at qpos0 in worlds where it failed."""
     if known is None:
         return state, None
     safe = _select(known.failed, _initial(model), state)
-    return safe | {"warning": state["warning"]}, jnp.where(known.failed, 0, known.found)
+    found = jax.tree.map(lambda x: jnp.where(known.failed, jnp.zeros((), x.dtype), x), known.found)
+    return safe | {"warning": state["warning"]}, found
 
 
 @jax.named_call

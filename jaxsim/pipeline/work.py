@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from jax import Array
 
 from jaxsim.pytree import Record, leaf
 
-__all__ = ["Work"]
+__all__ = ["Found", "Work"]
+
+
+class Found(NamedTuple):
+    """What a pass found by searching, now or in an earlier pass of the same step.
+
+    Attributes:
+      choices: of collisions, in turn, see `Choices`; (): none yet; None: nobody wants them.
+      solution: what the solver found, (n, W); `solver.solve` tells what is in it. None: nothing yet.
+    """
+
+    choices: tuple[Any, ...] | None = None
+    solution: Array | None = None
 
 
 class Work(Record):
@@ -20,6 +32,10 @@ class Work(Record):
     )
     samples: Any = leaf("", "values of sensors with a history, by stage", default=None)
     rows: Any = leaf("", "constraint rows, solver.rows.Rows", default=None)
-    solution: Array | None = leaf(
-        "n", "what the solver found, now or in an earlier pass of the same step", default=None
-    )
+    choices: Any = leaf("", "what collisions chose, see Found", default=None)
+    solution: Array | None = leaf("n", "what the solver found, see Found", default=None)
+
+    @property
+    def found(self) -> Found:
+        """What a derivative is told."""
+        return Found(self.choices, self.solution)

@@ -48,8 +48,11 @@ def _fixed_point_jvp(primals: Any, tangents: Any) -> Any:
     return y, dy
 
 
-def native(params: dict[str, Any], x: Any, solution: Any = None) -> tuple[dict[str, Any], Any]:
+def native(
+    params: dict[str, Any], x: Any, solution: Any = None, kept: bool = False
+) -> tuple[dict[str, Any], Any]:
     """The same with worlds on the last axis; the fixed point is its solution."""
+    assert not (kept and solution is not None)
     a, scale = params["a"], params["scale"]
     start = jnp.zeros(jnp.broadcast_shapes(a.shape[1:], x.shape), x.dtype) if solution is None else solution
     y = _fixed_point(a, jnp.broadcast_to(x, start.shape), start)

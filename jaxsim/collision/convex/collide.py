@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,10 +14,10 @@ from jaxsim.collision.convex.difference import Pair, of_asked, pairs_of
 from jaxsim.collision.convex.features import find_features
 from jaxsim.collision.convex.gjk import Nearest, nearest
 from jaxsim.collision.convex.hull import corners_of
-from jaxsim.collision.convex.patch import contact_patch
+from jaxsim.collision.convex.patch import Corners, contact_patch
 from jaxsim.collision.convex.solid import solid_of
 from jaxsim.collision.convex.touched import gathers, with_derivatives
-from jaxsim.collision.convex.witness import shortest
+from jaxsim.collision.convex.witness import Held, hold, shortest
 from jaxsim.collision.points import Points, Portion, Search, Shape, stack_points
 from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Vec
@@ -31,10 +31,30 @@ _DEEP = 1e10
 """Sorts cores that meet before those that are apart, m."""
 
 
+class Touch(NamedTuple):
+    """What touches, of each pair, found without derivative; all zeros where nothing does.
+
+    Attributes:
+      asked: which pairs are in reach, (npair, W).
+      held: what their nearest points depend on.
+      corners: of the faces and edges that lie on each other; None: there can be none.
+    """
+
+    asked: Array
+    held: Held
+    corners: Corners | None
+
+
 def collide_convex(
-    portions: Sequence[Portion], shape1: Shape, shape2: Shape, reach: Array, search: Search
-) -> list[Points]:
-    """Contact points of each portion of the pairs.
+    portions: Sequence[Portion],
+    shape1: Shape,
+    shape2: Shape,
+    reach: Array,
+    search: Search,
+    known: Touch | None = None,
+    kept: bool = False,
+) -> tuple[list[Points], Touch | None]:
+    """Contact points of each portion of the pairs, and what touches.
 
     Args:
       portions: types of the pairs, in turn; with more than one point for geoms that may lie on each other with a face
@@ -43,43 +63,59 @@ def collide_convex(
       shape2: geoms 2.
       reach: distance at which contacts are detected, m, (npair, 1 or W).
       search: which pairs are asked, and options of the searches.
+      known: what touches, if it was found before: nothing is searched.
+      kept: whether what touches is wanted.
     """
-    pairs = pairs_of(portions, shape1, shape2)
-    found = _searched(portions, pairs, shape1, shape2, _cores_reach(portions, shape1, shape2, reach), search)
-    return _touching(portions, pairs, found, (shape1, shape2), reach, search)
+    found = _searched(portions, shape1, shape2, reach, search) if known is None else known
+    return _touching(portions, found, (shape1, shape2), reach, search, kept)
+
+
+class Nearby(NamedTuple):
+    """Which pairs are the nearest, (slots, W), and what touches of those."""
+
+    rows: Array
+    touch: Touch
 
 
 def collide_nearest(
-    portions: Sequence[Portion], shape1: Shape, shape2: Shape, reach: Array, search: Search, *, slots: int
-) -> tuple[Points, Array]:
+    portions: Sequence[Portion],
+    shape1: Shape,
+    shape2: Shape,
+    reach: Array,
+    search: Search,
+    known: Nearby | None,
+    slots: int,
+    kept: bool,
+) -> tuple[Points, Array, Nearby | None]:
     """As `collide_convex`, of all portions as one, and only of the `slots` pairs in each world that are nearest.
 
     The distances of all pairs are searched; depths, points and what is differentiated are computed of those few.
 
     Returns:
-      their points, dropped where more pairs were in reach; and which of the pairs they are, (slots, W).
+      their points, dropped where more pairs were in reach; which of the pairs they are, (slots, W); and what touches.
     """
-    pairs = pairs_of(portions, shape1, shape2)
-    cores = _cores_reach(portions, shape1, shape2, reach)
-    found = _searched(portions, pairs, shape1, shape2, cores, search)
-    key = jnp.where(found.meet, -_DEEP, jnp.minimum(jnp.sqrt(found.square) - cores, 0.0))
-    rows, filled, dropped = pick_least(jnp.where(found.far, 1.0, key), slots=slots)
+    if known is None:
+        found = _searched(portions, shape1, shape2, reach, search)
+        cores = _cores_reach(portions, shape1, shape2, reach)
+        key = jnp.where(found.meet, -_DEEP, jnp.minimum(jnp.sqrt(found.square) - cores, 0.0))
+        rows, filled, dropped = pick_least(jnp.where(found.far, 1.0, key), slots=slots)
+        found = gathered(found, rows)
+        found = found._replace(far=found.far | ~filled, meet=found.meet & filled)
+    else:
+        rows, found, dropped = known.rows, known.touch, jnp.zeros(1, bool)
     own = [shape._replace(assets=None).each(lambda x: jnp.moveaxis(x, 0, -2)) for shape in (shape1, shape2)]
-    *own, found, reach = gathered((*own, found, reach), rows)
+    *own, reach = gathered((*own, reach), rows)
     one, other = (shape.each(lambda x: jnp.moveaxis(x, -2, 0)) for shape in own)
-    found = lax.stop_gradient(found)
     one, other = one._replace(assets=shape1.assets), other._replace(assets=shape2.assets)
-    few = _joined(portions, slots)
-    pairs = pairs_of([few], one, other)
-    found = found._replace(far=found.far | ~filled, meet=found.meet & filled)
-    (points,) = _touching([few], pairs, found, (one, other), reach, search)
-    return points._replace(dropped=dropped[None]), rows
+    (points,), touch = _touching([_joined(portions, slots)], found, (one, other), reach, search, kept)
+    return points._replace(dropped=dropped[None]), rows, touch and Nearby(rows, touch)
 
 
 def _searched(
-    portions: Sequence[Portion], pairs: list[Pair], shape1: Shape, shape2: Shape, reach: Array, search: Search
+    portions: Sequence[Portion], shape1: Shape, shape2: Shape, reach: Array, search: Search
 ) -> Nearest:
-    """The distances of the cores up to a reach (m); of pairs that are not asked they are far."""
+    """The distances of the cores where they may be in reach; of pairs that are not asked they are far."""
+    pairs, reach = pairs_of(portions, shape1, shape2), _cores_reach(portions, shape1, shape2, reach)
     # what differs between worlds makes all of it as wide as the worlds are many
     hulls = [corners_of(shape.assets) for shape in (shape1, shape2)]
     width = width_of((shape1.pose, shape2.pose, shape1.sizes, shape2.sizes, hulls, reach, search.active))
@@ -127,36 +163,40 @@ def _balls(portions: Sequence[Portion], shape1: Shape, shape2: Shape) -> tuple[A
 
 def _touching(
     portions: Sequence[Portion],
-    pairs: list[Pair],
-    found: Nearest,
+    found: Nearest | Touch,
     shapes: tuple[Shape, Shape],
     reach: Array,
     search: Search,
-) -> list[Points]:
-    """The points of each portion, from the distances of the cores; of those alone that are in reach."""
-    search, asked = lax.stop_gradient((search, ~found.far))
+    kept: bool,
+) -> tuple[list[Points], Touch | None]:
+    """The points of each portion, from the distances of the cores or what is known; of pairs alone that are in reach.
+
+    And what touches, if that is to be `kept`.
+    """
+    search, found = lax.stop_gradient((search, found))
+    asked = found.asked if isinstance(found, Touch) else ~found.far
+    touch: Touch | None
     if gathers(asked, shapes):
 
         def few(
-            asked: Array, shapes: tuple[Shape, Shape], others: tuple[Nearest, Array, Array, Array]
-        ) -> Points:
+            asked: Array, shapes: tuple[Shape, Shape], others: tuple[Nearest | Touch, Array, Array, Array]
+        ) -> tuple[Points, Touch | None]:
             """The points of pairs of all portions together, pairs on the axis before the last."""
             found, reach, iterations, tolerance = others
             portion = _joined(portions, len(asked))
             own = Search(asked, iterations[0], tolerance[0])
-            pairs = pairs_of([portion], *shapes)
-            (points,) = _evaluated(
-                [portion], pairs, found._replace(far=found.far | ~asked), shapes, reach, own
-            )
-            return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -2), points)
+            if isinstance(found, Nearest):
+                found = found._replace(far=found.far | ~asked)
+            (points,), touch = _evaluated([portion], found, shapes, reach, own)
+            return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -2), points), touch if kept else None
 
         options = (search.iterations[None], search.tolerance[None])
-        points = with_derivatives(few, asked, shapes, (found, reach, *options))
+        points, touch = with_derivatives(few, asked, shapes, (found, reach, *options))
         each = _by_portion(jax.tree.map(lambda x: jnp.moveaxis(x, -2, 0), points), portions)
     else:
-        each = _evaluated(portions, pairs, found, shapes, reach, search)
+        each, touch = _evaluated(portions, found, shapes, reach, search)
     own = split(asked, [p.size for p in portions])
-    return [_blanked(*both) for both in zip(each, own, strict=True)]
+    return [_blanked(*both) for both in zip(each, own, strict=True)], touch if kept else None
 
 
 @stage
@@ -173,28 +213,35 @@ def _blanked(points: Points, asked: Array) -> Points:
 
 def _evaluated(
     portions: Sequence[Portion],
-    pairs: list[Pair],
-    ended: Nearest,
+    found: Nearest | Touch,
     shapes: tuple[Shape, Shape],
     reach: Array,
     search: Search,
-) -> list[Points]:
-    """The points of each portion."""
+) -> tuple[list[Points], Touch]:
+    """The points of each portion, and what touches."""
     shape1, shape2 = shapes
     types = (_types(portions, 0), _types(portions, 1))
-    features = find_features(pairs, ended, search, types, shapes)
-    found = shortest(pairs, types, shapes, features)
+    if isinstance(found, Touch):
+        pairs, (asked, held, corners) = None, found
+        # where nothing is asked zeros are told
+        normal = held.normal._replace(x=jnp.where(asked, held.normal.x, 1))
+        held = held._replace(normal=normal)
+    else:
+        pairs = pairs_of(portions, shape1, shape2)
+        features = find_features(pairs, found, search, types, shapes)
+        asked, held, corners = ~features.far, hold(pairs, types, shapes, features), None
+    witness, held = shortest(pairs, types, shapes, held)
 
-    middle = (found.first + found.second) * 0.5
+    middle = (witness.first + witness.second) * 0.5
     # as in the C engine, geoms without a round skin whose distance just is that of detection do not touch
     ball1, ball2 = _balls(portions, shape1, shape2)
     skin = ball1 + ball2
-    beyond = lax.stop_gradient((found.dist >= reach) & (skin == 0))
-    single = Points(found.dist, shape1.pos + middle, found.normal, valid=~features.far & ~beyond)
+    beyond = lax.stop_gradient((witness.dist >= reach) & (skin == 0))
+    single = Points(witness.dist, shape1.pos + middle, witness.normal, valid=asked & ~beyond)
     points = _by_portion(stack_points([single]), portions)
     flat = [k for k, p in enumerate(portions) if p.points > 1]
     if not flat:
-        return points
+        return points, Touch(asked, held, None)
     flats = [portions[k] for k in flat]
     rows = np.flatnonzero(np.repeat([p.points > 1 for p in portions], [p.size for p in portions]))
 
@@ -203,15 +250,15 @@ def _evaluated(
 
     one, other = shape1.each(taken), shape2.each(taken)
     reach, single, radius = taken((reach, single, ball1))
-    codes = (features.code1[:, rows], features.code2[:, rows])
+    codes = (held.code1[:, rows], held.code2[:, rows])
     assert single.valid is not None
     every = _joined(flats, len(rows))
-    patch = contact_patch(
-        every.types, (one, other), single.normal, codes, radius, reach, single.valid, every.points
+    patch, corners = contact_patch(
+        every.types, (one, other), single.normal, codes, radius, reach, single.valid, every.points, corners
     )
     for k, own in zip(flat, _by_portion(_instead(single, patch, one.pos), flats), strict=True):
         points[k] = own
-    return points
+    return points, Touch(asked, held, corners)
 
 
 def _joined(portions: Sequence[Portion], size: int) -> Portion:

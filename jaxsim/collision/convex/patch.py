@@ -36,7 +36,7 @@ from jaxsim.collision.vec import Vec
 from jaxsim.math.stage import long_stage, stage
 from jaxsim.math.whole import remainder
 
-__all__ = ["contact_patch"]
+__all__ = ["Corners", "contact_patch"]
 
 _ROUNDING = 64
 """Rounding errors of a polygon's size below which points count as one, and of lines that count as parallel."""
@@ -45,7 +45,7 @@ _Types = tuple[tuple[int, ...], tuple[int, ...]]
 _Shapes = tuple[Shape, Shape]
 
 
-class _Corners(NamedTuple):
+class Corners(NamedTuple):
     """Which corners stay, of pairs (..., npair, W) of geoms.
 
     Attributes:
@@ -79,8 +79,9 @@ def contact_patch(
     reach: Array,
     asked: Array,
     points: int,
-) -> Points:
-    """Contact points of faces and edges that lie on each other, from the centres of geoms 1.
+    known: Corners | None = None,
+) -> tuple[Points, Corners]:
+    """Contact points of faces and edges that lie on each other, from the centres of geoms 1; and which corners stay.
 
     Args:
       types: types that geoms 1, and geoms 2, may have; those without edges get 0 for all.
@@ -91,13 +92,16 @@ def contact_patch(
       reach: distance at which contacts are detected, m, (npair, 1 or W).
       asked: which pairs touch at all, (npair, W); no faces of others are looked at.
       points: how many are kept, 2 or 4; of an edge there are two.
+      known: which corners stay, if that was found before.
     """
 
-    def few(asked: Array, shapes: _Shapes, others: tuple[Vec, tuple[Array, Array], Array]) -> _Corners:
+    def few(asked: Array, shapes: _Shapes, others: tuple[Vec, tuple[Array, Array], Array]) -> Corners:
         return _kept(types, shapes, *others, asked, points)
 
-    kept = of_geoms(few, asked, shapes, (direction, codes, reach + radius))
-    return _contacts(shapes, direction, radius, kept, types=types)
+    kept = known
+    if kept is None:
+        kept = of_geoms(few, asked, shapes, (direction, codes, reach + radius))
+    return _contacts(shapes, direction, radius, kept, types=types), kept
 
 
 def _kept(
@@ -108,7 +112,7 @@ def _kept(
     highest: Array,
     asked: Array,
     points: int,
-) -> _Corners:
+) -> Corners:
     """What lies on each other, and which of its corners stay.
 
     Large faces, which few pairs have, are cut apart on accelerators.
@@ -116,9 +120,7 @@ def _kept(
     met = meeting(types, shapes, direction, codes)
     asked = asked & (met.flat1 | met.flat2)
 
-    def cut(
-        asked: Array, shapes: _Shapes, others: tuple[Vec, Meeting, Array], large: bool = True
-    ) -> _Corners:
+    def cut(asked: Array, shapes: _Shapes, others: tuple[Vec, Meeting, Array], large: bool = True) -> Corners:
         return _clipped(types, shapes, *others, asked, points, large)
 
     large = settled(_large(shapes, met, types=types))
@@ -126,7 +128,7 @@ def _kept(
         return cut(asked, shapes, (direction, met, highest), large is not None)
     small = cut(asked & ~large, shapes, (direction, met, highest), large=False)
 
-    def few(asked: Array, shapes: _Shapes, others: tuple[Vec, Meeting, Array]) -> _Corners:
+    def few(asked: Array, shapes: _Shapes, others: tuple[Vec, Meeting, Array]) -> Corners:
         direction, met, highest = others
         return cut(asked, shapes, (direction, _edges_moved(met, -2, 0), highest))
 
@@ -162,7 +164,7 @@ def _clipped(
     asked: Array,
     points: int,
     large: bool,
-) -> _Corners:
+) -> Corners:
     """Cuts faces and edges as the C engine does, and chooses from what is left."""
     first, second, flat1, flat2 = met
     polygons = settled(_polygons(shapes, met, types=types, large=large))
@@ -270,7 +272,7 @@ def _lines(
     ring: Ring,
     came: Array,
     places: Array,
-) -> _Corners:
+) -> Corners:
     """The lines that lead through the corners at some places (npair, k, W) of the ring."""
     there = (places >= 0) & (places < ring.size[:, None])
     places = jnp.maximum(places, 0)
@@ -299,7 +301,7 @@ def _lines(
     base = jnp.stack([polygon[:, :1] for polygon in polygons])
     base, begin, end = (jnp.moveaxis(x, 1, -2) for x in (base, begin, end))
     on1, crossing, there, *point = (jnp.moveaxis(x, 0, -2) for x in (on_cut != mine, crossing, there, *point))
-    return _Corners(jnp.stack(sides), base, begin, end, on1, crossing, there, Vec(*point))
+    return Corners(jnp.stack(sides), base, begin, end, on1, crossing, there, Vec(*point))
 
 
 @long_stage
@@ -307,7 +309,7 @@ def _contacts(
     shapes: _Shapes,
     direction: Vec,
     radius: Array,
-    kept: _Corners,
+    kept: Corners,
     *,
     types: _Types,
 ) -> Points:

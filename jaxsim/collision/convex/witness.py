@@ -29,7 +29,7 @@ from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Pose, Vec
 from jaxsim.math.stage import long_stage, stage
 
-__all__ = ["Witness", "shortest"]
+__all__ = ["Held", "Witness", "hold", "shortest"]
 
 _STEPS = 8
 """Newton steps from the search's normal to the exact one, for curved geoms."""
@@ -105,13 +105,33 @@ class _Side(NamedTuple):
     flat: Array
 
 
-def shortest(
+class Held(NamedTuple):
+    """What is held fixed of each pair: found without derivative.
+
+    Attributes:
+      normal: the normal before a last Newton step, world frame, components (npair, W).
+      code1: corners of the first core, see `Features`.
+      code2: of the second core.
+      weights: their shares.
+      overlap: a bound of the overlap of curved geoms, m (npair, W); None: there are none.
+      taken: whether the last step is taken, (npair, W); None: it is not known yet.
+    """
+
+    normal: Vec
+    code1: Array
+    code2: Array
+    weights: Array
+    overlap: Array | None
+    taken: Array | None = None
+
+
+def hold(
     pairs: list[Pair],
     types: tuple[Sequence[int], Sequence[int]],
     shapes: tuple[Shape, Shape],
     features: Features,
-) -> Witness:
-    """Distance, normal and nearest points of each pair.
+) -> Held:
+    """What is held fixed, with exact normals of curved geoms.
 
     Args:
       pairs: the cores as they were searched, kind by kind.
@@ -119,9 +139,7 @@ def shortest(
       shapes: geoms 1 and geoms 2.
       features: what touches.
     """
-    core1, core2 = _cores(types, shapes)
-    held1, held2 = lax.stop_gradient((core1, core2))
-    base, height = held1.pose.axes.to_world(features.normal), None
+    base, overlap = shapes[0].axes.to_world(features.normal), None
     smooth = smooth_rows(pairs)
     if smooth is not None:
 
@@ -131,10 +149,32 @@ def shortest(
             return _polished(pairs, *_cores(types, shapes), *others, asked)
 
         wanted = smooth & ~features.far
-        polished, height = of_asked(few, wanted, pairs, types, shapes, (features, base))
+        polished, overlap = of_asked(few, wanted, pairs, types, shapes, (features, base))
         base = polished.where(wanted, base)
-    choice = settled(_choose(held1, held2, features, base, jnp.asarray(_exactly(base.x), base.x.dtype)))
-    return _evaluate(pairs, core1, core2, features, base, height, choice, smooth)
+    return lax.stop_gradient(Held(base, features.code1, features.code2, features.weights, overlap))
+
+
+def shortest(
+    pairs: list[Pair] | None,
+    types: tuple[Sequence[int], Sequence[int]],
+    shapes: tuple[Shape, Shape],
+    held: Held,
+) -> tuple[Witness, Held]:
+    """Distance, normal and nearest points of each pair.
+
+    Args:
+      pairs: the cores as they were searched, kind by kind; None: it is known whether the last step is taken.
+      types: types that geoms 1, and geoms 2, may have.
+      shapes: geoms 1 and geoms 2.
+      held: what touches.
+
+    Returns:
+      and what is held fixed, all of it known.
+    """
+    core1, core2 = _cores(types, shapes)
+    slack = jnp.asarray(_exactly(held.weights), held.weights.dtype)
+    choice = settled(_choose(*lax.stop_gradient((core1, core2)), held, held.normal, slack))
+    return _evaluate(pairs, core1, core2, held, choice)
 
 
 def _cores(types: tuple[Sequence[int], Sequence[int]], shapes: tuple[Shape, Shape]) -> tuple[Core, Core]:
@@ -219,49 +259,51 @@ def _next(core1: Core, core2: Core, f: Features, n: Vec, choice: _Choice) -> Vec
 
 @long_stage
 def _evaluate(
-    pairs: Sequence[Pair],
-    core1: Core,
-    core2: Core,
-    f: Features,
-    base: Vec,
-    before: Array | None,
-    choice: _Choice,
-    smooth: Array | None,
-) -> Witness:
-    """The last Newton step and what follows from its normal; the part that is differentiated.
-
-    `before` is the overlap along the normal `base` where there may be curved geoms, `smooth` which pairs have some.
-    """
-    side1, side2 = _centred(core1, core2, *_sides(core1, core2, f, base, choice), base, choice)
-    normal, bound = _newton(core1, core2, side1, side2, base, choice, _FAR), None
-    if before is not None and smooth is not None:
-        held1, held2, held = lax.stop_gradient((core1, core2, normal))
-        after = _height(pairs, held1, held)
-        kept = _kept(held1, held2, base, before, held, after) | ~smooth
+    pairs: Sequence[Pair] | None, core1: Core, core2: Core, held: Held, choice: _Choice
+) -> tuple[Witness, Held]:
+    """The last Newton step and what follows from its normal; the part that is differentiated."""
+    base, smooth = held.normal, smooth_rows([Pair(core1.solid, core2.solid, core2.pose)])
+    side1, side2 = _centred(core1, core2, *_sides(core1, core2, held, base, choice), base, choice)
+    normal = _newton(core1, core2, side1, side2, base, choice, _FAR)
+    if smooth is not None:
+        new = lax.stop_gradient(normal)
+        if pairs is not None:
+            held = _judged(pairs, *lax.stop_gradient((core1, core2)), held, new, smooth)
+        assert held.overlap is not None
+        assert held.taken is not None
         # where the step is not taken, its derivative is
-        normal = normal + (held.where(kept, base) - held)
-        bound = jnp.where(kept, after, before)
+        normal = normal + (new.where(held.taken, base) - new)
     first, second = _points(core1, core2, side1, side2, normal)
     gap = first - second
     height = gap.dot(normal)
-    if bound is not None and smooth is not None:
+    if smooth is not None:
         # to rounding the same, and the bound that holds whatever the features are worth
-        height = height + lax.stop_gradient(jnp.where(smooth, bound - height, 0.0))
+        assert held.overlap is not None
+        height = height + lax.stop_gradient(jnp.where(smooth, held.overlap - height, 0.0))
     move1, move2 = _slides(side1, side2, choice, base, gap - normal * gap.dot(normal))
     radius1, radius2 = core1.solid.ball, core2.solid.ball
-    return Witness(
+    witness = Witness(
         -height - radius1 - radius2,
         normal,
         first + move1 + normal * radius1,
         second + move2 - normal * radius2,
     )
+    return witness, held
+
+
+def _judged(pairs: Sequence[Pair], core1: Core, core2: Core, held: Held, new: Vec, smooth: Array) -> Held:
+    """Whether the step to a new normal is taken, and the bound of the overlap after that."""
+    assert held.overlap is not None
+    after = _height(pairs, core1, new)
+    taken = _kept(core1, core2, held.normal, held.overlap, new, after) | ~smooth
+    return held._replace(overlap=jnp.where(taken, after, held.overlap), taken=taken)
 
 
 # --- what is held fixed
 
 
 @stage
-def _choose(core1: Core, core2: Core, f: Features, base: Vec, slack: Array) -> _Choice:
+def _choose(core1: Core, core2: Core, f: Features | Held, base: Vec, slack: Array) -> _Choice:
     """The flat disks, the longest edge across the normal up to a sine of `slack`, and the one most across both."""
     flat1, flat2 = settled(_flats(core1, core2, base))
     edges = [*_edges(core1, f.code1, flat1), *_edges(core2, f.code2, flat2)]
@@ -345,7 +387,7 @@ def _edges(core: Core, codes: Array, flat: Array) -> tuple[Vec, Vec]:
     return edges
 
 
-def _sides(core1: Core, core2: Core, f: Features, base: Vec, choice: _Choice) -> tuple[_Side, _Side]:
+def _sides(core1: Core, core2: Core, f: Features | Held, base: Vec, choice: _Choice) -> tuple[_Side, _Side]:
     """Both cores as they touch along a direction; the points of flat disks are those nearest to the other geom."""
     centre1 = _centre(core1, f.code1, f.weights)
     centre2 = _centre(core2, f.code2, f.weights) + (core2.pose.pos - core1.pose.pos)

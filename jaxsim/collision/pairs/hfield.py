@@ -160,7 +160,7 @@ def _collided(
     other = geom.each(many)
     asked = search._replace(active=active.reshape(npair * count, -1))
     portion = Portion(((GeomType.HFIELD,), (kind,)), len(rows), 1)
-    (found,) = collide_convex([portion], shape, other, many(reach), asked)
+    (found,), _ = collide_convex([portion], shape, other, many(reach), asked)
     return jax.tree.map(lambda a: a.reshape(npair, count, -1), found)
 
 

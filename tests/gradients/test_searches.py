@@ -1,0 +1,119 @@
+"""A derivative is told what its step found by searching: it searches nothing again, and is the same."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxsim
+from jaxsim.math.choices import Choices
+
+SCENE = """
+<mujoco>
+  <option timestep=".002" tolerance="1e-12" iterations="50"><flag autoreset="disable"/></option>
+  <asset><mesh name="wedge" vertex="-1 -1 0  1 -1 0  1 1 0  -1 1 0  0 0 .7" scale=".1 .1 .1"/></asset>
+  <default><geom condim="3" friction=".6"/></default>
+  <worldbody>
+    <geom name="floor" type="box" size="2 2 .1" pos="0 0 -.1"/>
+    {}
+  </worldbody>
+</mujoco>
+"""
+KINDS = (
+    'type="mesh" mesh="wedge"',
+    'type="cylinder" size=".06 .05" pos="0 0 .049"',
+    'type="ellipsoid" size=".06 .07 .05" pos="0 0 .049"',
+)
+
+
+def model_of(*kinds: str) -> jaxsim.Model:
+    """Free bodies in a row on a floor, a little apart."""
+    bodies = (
+        f'<body pos="{0.21 * k:.2f} 0 -.004"><freejoint/><geom {kind}/></body>'
+        for k, kind in enumerate(kinds)
+    )
+    return jaxsim.load_model(SCENE.format("\n".join(bodies)))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "worlds"),
+    [
+        pytest.param(KINDS[:2], 3, id="all pairs"),
+        pytest.param(KINDS[1:], 120, id="those that are asked"),
+        pytest.param(KINDS * 6, 12, id="the nearest of many", marks=pytest.mark.slow),
+    ],
+)
+def test_a_step_has_the_derivative_of_its_halves(kinds, worlds):
+    """The first half is searched again by its derivative."""
+    model = model_of(*kinds)
+    data = jaxsim.make_data(model)
+    rng = np.random.default_rng(3)
+    turns = 0.01 * rng.normal(size=(worlds, model.nv))
+    turns[:, 2::6] = 0  # none is lifted off the floor
+    weights = rng.normal(size=model.nv)
+
+    def halves(model, data):
+        return jaxsim.step2(model, jaxsim.step1(model, data))
+
+    def gradients(step, turns):
+        def loss(turn):
+            qpos = jaxsim.integrate_pos(model, data.qpos, turn, 1.0)
+            after = step(model, data.replace(qpos=qpos))
+            return after.qvel @ weights, after.ncon
+
+        return jax.vmap(jax.grad(loss, has_aux=True))(turns)
+
+    whole, ncon = jax.jit(lambda x: gradients(jaxsim.step, x))(turns)
+    assert (ncon > 0).all()
+    assert np.isfinite(whole).all()
+    parts, _ = jax.jit(lambda x: gradients(halves, x))(turns)
+    np.testing.assert_allclose(whole, parts, rtol=1e-7, atol=1e-9 * np.abs(parts).max())
+
+
+def test_a_world_that_fails_spoils_no_other():
+    model = model_of(*KINDS[:2])
+    data = jaxsim.make_data(model)
+    forces = np.zeros((3, model.nv))
+    forces[1] = np.nan
+
+    def velocity(force, start):
+        return jaxsim.step(model, data.replace(qfrc_applied=force, qvel=start)).qvel.sum()
+
+    found = jax.jit(jax.vmap(jax.grad(velocity, argnums=1)))(forces, np.zeros_like(forces))
+    assert np.isfinite(found).all()
+    np.testing.assert_array_equal(found[1], 1)  # it stays where it is
+    np.testing.assert_array_equal(found[0], found[2])
+    assert (found[0] != 0).any()
+
+
+def test_a_derivative_contains_no_search():
+    model = model_of(*KINDS[:2])
+    data = jaxsim.make_data(model)
+
+    def velocity(qpos):
+        return jaxsim.step(model, data.replace(qpos=qpos)).qvel.sum()
+
+    def searches(function):
+        text = jax.jit(function).lower(data.qpos).as_text()
+        return [text.count(f"func private @{name}") for name in ("_rim", "_moved", "_polished", "_cut")]
+
+    once = searches(velocity)
+    assert min(once) > 0
+    assert searches(jax.grad(velocity)) == once
+
+
+def test_choices_are_made_once():
+    asked = []
+
+    def choose(x, *, n):
+        asked.append(n)
+        return x + n, None
+
+    first = Choices(())
+    found = [first.of(choose, jnp.ones(2), n=n) for n in (1, 2)]
+    second = Choices(first.made)
+    told = [second.of(choose, jnp.ones(2), n=n) for n in (1, 2)]
+    assert asked == [1, 2]
+    np.testing.assert_array_equal(found[1][0], told[1][0])
+    # only those that are made and wanted are kept
+    assert [c.kept for c in (first, second, Choices(None))] == [True, False, False]
