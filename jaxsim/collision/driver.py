@@ -75,7 +75,7 @@ def collision(model: Model, data: Data) -> Data:
         warning = warning | jnp.where(dropped, int(WarningBit.CONTACT_OVERFLOW), 0).astype(warning.dtype)
     contact = Contact(**{name: concat([s[name] for s in slots]) for name in slots[0]})
     ncon = jnp.sum(contact.geom[:, 0] >= 0, axis=0, dtype=data.ncon.dtype)
-    if choices.kept:
+    if choices.kept and data.work is not None:
         data = data.replace(work=data.work.replace(choices=tuple(choices.made)))
     return data.replace(contact=contact, ncon=ncon, warning=warning)
 
