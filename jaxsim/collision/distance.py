@@ -18,6 +18,7 @@ from jaxsim.collision.vec import Vec
 from jaxsim.data import Data
 from jaxsim.enums import GeomType
 from jaxsim.math.axis import concat, split, take
+from jaxsim.math.choices import Choices
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.structure.colliders import COLLIDERS, Collider, colliders_of
@@ -103,7 +104,7 @@ def _of_group(
         return [Distances(jnp.broadcast_to(limit, (n, width)), jnp.zeros((n, 6, width), limit.dtype))]
     if not _is_searched(collider, (first, second)):
         return [_nearest(collider.function(shape1, shape2, limit), limit)]
-    found, _ = collide_convex(portions, shape1, shape2, limit, search)
+    found = collide_convex(portions, shape1, shape2, limit, search, Choices(None))
     limits = split(limit, [p.size for p in portions])
     return [_nearest(points, most) for points, most in zip(found, limits, strict=True)]
 

@@ -76,7 +76,7 @@ def collision(model: Model, data: Data) -> Data:
     contact = Contact(**{name: concat([s[name] for s in slots]) for name in slots[0]})
     ncon = jnp.sum(contact.geom[:, 0] >= 0, axis=0, dtype=data.ncon.dtype)
     if choices.kept and data.work is not None:
-        data = data.replace(work=data.work.replace(choices=tuple(choices.made)))
+        data = data.replace(work=data.work.replace(choices=choices.result))
     return data.replace(contact=contact, ncon=ncon, warning=warning)
 
 
@@ -109,19 +109,18 @@ def _collide(
             met = choices.of(boxes_in_reach, [side.pose for side in sides], boxes, reach)
             picked = met if picked is None else picked & met
         portions = [_portions(model, kind, c) for kind, c in zip(own, candidates, strict=True)]
-        points, touches = _points(
+        points, chosen = _points(
             sides,
             reach,
             picked,
             next((assets[k.collider.assets] for k in own if k.collider.assets), None),
             search,
-            choices.told(),
+            choices.within(),
             collider=own[0].collider,
             portions=tuple(itertools.chain(*portions)),
             touching=own[0].touching,
-            kept=choices.kept,
         )
-        choices.put(touches)
+        choices.put(chosen)
         for k, candidate, (numbers, excess, rows, more) in zip(group, candidates, points, strict=True):
             pair, many = candidate.pair, kinds[k].collider.points
             pair = pair if rows is None else rows_by_world(by_world(pair), rows)
@@ -232,14 +231,13 @@ def _points(
     picked: Array | None,
     assets: Any,
     search: tuple[Array, Array],
-    known: Any,
+    known: Sequence[Any] | None,
     *,
     collider: Collider,
     portions: tuple[Portion, ...],
     touching: int | None,
-    kept: bool,
-) -> tuple[list[tuple[Array, Array, Array | None, Array]], Any]:
-    """Of each portion numbers and excess of its points, see `_Found`; and what the general collider found.
+) -> tuple[list[tuple[Array, Array, Array | None, Array]], tuple[Any, ...] | None]:
+    """Of each portion numbers and excess of its points, see `_Found`; and the collider's choices.
 
     Then which pairs they are of (k, W), None: all; and where pairs or parts of them were dropped (W,).
 
@@ -249,29 +247,29 @@ def _points(
       picked: which pairs there are, (npair, W); None: all.
       assets: the collider's table of meshes or height fields.
       search: most rounds of an iterative collider, and its tolerance, m.
-      known: what the general collider found before; None: nothing yet.
+      known: the collider's choices, see `Choices`.
       collider: collides them.
       portions: one kind of pairs, or all of the general collider's.
       touching: pairs whose points are computed; None: all.
-      kept: whether what the general collider finds is wanted.
     """
     first, second = sides
     shapes = first.shape(assets), second.shape(assets)
-    options = Search(jnp.ones_like(reach, bool) if picked is None else picked, *search)
-    found = None
+    options, choices = (
+        Search(jnp.ones_like(reach, bool) if picked is None else picked, *search),
+        Choices(known),
+    )
     if touching is not None:
-        few, rows, found = collide_nearest(portions, *shapes, reach, options, known, touching, kept)
-        return [_numbered(few, rows_by_world(reach, rows), None, rows)], found
+        few, rows = collide_nearest(portions, *shapes, reach, options, choices, slots=touching)
+        return [_numbered(few, rows_by_world(reach, rows), None, rows)], choices.result
     if collider.general:
-        points: list[Points]
-        points, found = collider.function(portions, *shapes, reach, options, known, kept)
+        points: list[Points] = collider.function(portions, *shapes, reach, options, choices)
     elif collider.iterative:
-        points = [collider.function(*shapes, reach, options)]
+        points = [collider.function(*shapes, reach, options, choices)]
     else:
         points = [_of_all(collider.function, *shapes, reach)]
     sizes = [p.size for p in portions]
     some = [None] * len(sizes) if picked is None else lax.split(picked, sizes)
-    return [_numbered(*own) for own in zip(points, split(reach, sizes), some, strict=True)], found
+    return [_numbered(*own) for own in zip(points, split(reach, sizes), some, strict=True)], choices.result
 
 
 def _of_all(

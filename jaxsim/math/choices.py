@@ -40,7 +40,16 @@ class Choices:
         known = self.told()
         return self.put(choose(*args, **options) if known is None else known)
 
+    def within(self) -> Any:
+        """What `Choices` of a part are made of, all of which come next as one."""
+        return self.told() if self._known else () if self.kept else None
+
     def put(self, choice: _T) -> _T:
         """Adds a choice that was made elsewhere."""
         self.made.append(lax.stop_gradient(choice))
         return self.made[-1]
+
+    @property
+    def result(self) -> tuple[Any, ...] | None:
+        """What is kept; None: nothing is."""
+        return tuple(self.made) if self.kept else None

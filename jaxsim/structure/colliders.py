@@ -26,7 +26,8 @@ class Collider(NamedTuple):
       usual: points a touching pair usually has; sizes the contact buffer.
       exhaustive: pairs up to which all are computed; above, a broad phase picks the nearest.
       assets: makes a table of meshes or height fields from the model, for `Shape.assets`; None: none is needed.
-      iterative: the function takes a `collision.points.Search` as fourth argument.
+      iterative: the function takes a `collision.points.Search` as fourth argument, and as fifth the
+        `math.choices.Choices` that tell its derivative what was found.
       general: made for many kinds of pairs, which are collided together: the function takes a list of
         `collision.points.Portion`, then as iterative ones the geoms of all of them; it gives the points of each. A
         collider made for one kind takes its place.

@@ -11,41 +11,51 @@ from jaxsim.math.choices import Choices
 SCENE = """
 <mujoco>
   <option timestep=".002" tolerance="1e-12" iterations="50"><flag autoreset="disable"/></option>
-  <asset><mesh name="wedge" vertex="-1 -1 0  1 -1 0  1 1 0  -1 1 0  0 0 .7" scale=".1 .1 .1"/></asset>
+  <asset>
+    <hfield name="hills" nrow="4" ncol="4" size=".4 .4 .1 .1" elevation="1 3 2 4  2 4 3 1  3 1 4 2  4 2 1 3"/>
+    <mesh name="wedge" vertex="-1 -1 0  1 -1 0  1 1 0  -1 1 0  0 0 .7" scale=".1 .1 .1"/>
+  </asset>
   <default><geom condim="3" friction=".6"/></default>
   <worldbody>
-    <geom name="floor" type="box" size="2 2 .1" pos="0 0 -.1"/>
+    <geom name="ground" {}/>
     {}
   </worldbody>
 </mujoco>
 """
+FLOOR = 'type="box" size="2 2 .1" pos="0 0 -.1"'
 KINDS = (
     'type="mesh" mesh="wedge"',
     'type="cylinder" size=".06 .05" pos="0 0 .049"',
     'type="ellipsoid" size=".06 .07 .05" pos="0 0 .049"',
 )
+HILLS = 'type="hfield" hfield="hills"'
+ON_HILLS = (
+    'type="capsule" size=".05 .06" pos="0 0 .1" euler="80 20 0"',
+    'type="sphere" size=".06" pos="0 0 .1"',
+)
 
 
-def model_of(*kinds: str) -> jaxsim.Model:
-    """Free bodies in a row on a floor, a little apart."""
+def model_of(*kinds: str, ground: str = FLOOR) -> jaxsim.Model:
+    """Free bodies in a row on the ground, a little apart."""
     bodies = (
         f'<body pos="{0.21 * k:.2f} 0 -.004"><freejoint/><geom {kind}/></body>'
         for k, kind in enumerate(kinds)
     )
-    return jaxsim.load_model(SCENE.format("\n".join(bodies)))
+    return jaxsim.load_model(SCENE.format(ground, "\n".join(bodies)))
 
 
 @pytest.mark.parametrize(
-    ("kinds", "worlds"),
+    ("kinds", "ground", "worlds"),
     [
-        pytest.param(KINDS[:2], 3, id="all pairs"),
-        pytest.param(KINDS[1:], 120, id="those that are asked"),
-        pytest.param(KINDS * 6, 12, id="the nearest of many", marks=pytest.mark.slow),
+        pytest.param(KINDS[:2], FLOOR, 3, id="all pairs"),
+        pytest.param(KINDS[1:], FLOOR, 120, id="those that are asked"),
+        pytest.param(ON_HILLS, HILLS, 3, id="prisms of a height field"),
+        pytest.param(KINDS * 6, FLOOR, 12, id="the nearest of many", marks=pytest.mark.slow),
     ],
 )
-def test_a_step_has_the_derivative_of_its_halves(kinds, worlds):
+def test_a_step_has_the_derivative_of_its_halves(kinds, ground, worlds):
     """The first half is searched again by its derivative."""
-    model = model_of(*kinds)
+    model = model_of(*kinds, ground=ground)
     data = jaxsim.make_data(model)
     rng = np.random.default_rng(3)
     turns = 0.01 * rng.normal(size=(worlds, model.nv))

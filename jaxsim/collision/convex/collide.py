@@ -22,6 +22,7 @@ from jaxsim.collision.points import Points, Portion, Search, Shape, stack_points
 from jaxsim.collision.select import pick_least
 from jaxsim.collision.vec import Vec
 from jaxsim.math.axis import split, take
+from jaxsim.math.choices import Choices
 from jaxsim.math.gather import gathered, widen, width_of
 from jaxsim.math.stage import stage
 
@@ -51,10 +52,9 @@ def collide_convex(
     shape2: Shape,
     reach: Array,
     search: Search,
-    known: Touch | None = None,
-    kept: bool = False,
-) -> tuple[list[Points], Touch | None]:
-    """Contact points of each portion of the pairs, and what touches.
+    choices: Choices,
+) -> list[Points]:
+    """Contact points of each portion of the pairs.
 
     Args:
       portions: types of the pairs, in turn; with more than one point for geoms that may lie on each other with a face
@@ -63,18 +63,12 @@ def collide_convex(
       shape2: geoms 2.
       reach: distance at which contacts are detected, m, (npair, 1 or W).
       search: which pairs are asked, and options of the searches.
-      known: what touches, if it was found before: nothing is searched.
-      kept: whether what touches is wanted.
+      choices: what touches is the next; if it is told nothing is searched.
     """
-    found = _searched(portions, shape1, shape2, reach, search) if known is None else known
-    return _touching(portions, found, (shape1, shape2), reach, search, kept)
-
-
-class Nearby(NamedTuple):
-    """Which pairs are the nearest, (slots, W), and what touches of those."""
-
-    rows: Array
-    touch: Touch
+    found = choices.told()
+    if found is None:
+        found = _searched(portions, shape1, shape2, reach, search)
+    return _touching(portions, found, (shape1, shape2), reach, search, choices)
 
 
 def collide_nearest(
@@ -83,32 +77,35 @@ def collide_nearest(
     shape2: Shape,
     reach: Array,
     search: Search,
-    known: Nearby | None,
+    choices: Choices,
+    *,
     slots: int,
-    kept: bool,
-) -> tuple[Points, Array, Nearby | None]:
+) -> tuple[Points, Array]:
     """As `collide_convex`, of all portions as one, and only of the `slots` pairs in each world that are nearest.
 
     The distances of all pairs are searched; depths, points and what is differentiated are computed of those few.
 
     Returns:
-      their points, dropped where more pairs were in reach; which of the pairs they are, (slots, W); and what touches.
+      their points, dropped where more pairs were in reach; and which of the pairs they are, (slots, W).
     """
-    if known is None:
+    nearest, found = choices.told(), None
+    if nearest is None:
         found = _searched(portions, shape1, shape2, reach, search)
         cores = _cores_reach(portions, shape1, shape2, reach)
         key = jnp.where(found.meet, -_DEEP, jnp.minimum(jnp.sqrt(found.square) - cores, 0.0))
-        rows, filled, dropped = pick_least(jnp.where(found.far, 1.0, key), slots=slots)
+        nearest = pick_least(jnp.where(found.far, 1.0, key), slots=slots)
+    rows, filled, dropped = choices.put(nearest)
+    if found is None:
+        found = choices.told()
+    else:
         found = gathered(found, rows)
         found = found._replace(far=found.far | ~filled, meet=found.meet & filled)
-    else:
-        rows, found, dropped = known.rows, known.touch, jnp.zeros(1, bool)
     own = [shape._replace(assets=None).each(lambda x: jnp.moveaxis(x, 0, -2)) for shape in (shape1, shape2)]
     *own, reach = gathered((*own, reach), rows)
     one, other = (shape.each(lambda x: jnp.moveaxis(x, -2, 0)) for shape in own)
     one, other = one._replace(assets=shape1.assets), other._replace(assets=shape2.assets)
-    (points,), touch = _touching([_joined(portions, slots)], found, (one, other), reach, search, kept)
-    return points._replace(dropped=dropped[None]), rows, touch and Nearby(rows, touch)
+    (points,) = _touching([_joined(portions, slots)], found, (one, other), reach, search, choices)
+    return points._replace(dropped=dropped[None]), rows
 
 
 def _searched(
@@ -167,11 +164,11 @@ def _touching(
     shapes: tuple[Shape, Shape],
     reach: Array,
     search: Search,
-    kept: bool,
-) -> tuple[list[Points], Touch | None]:
+    choices: Choices,
+) -> list[Points]:
     """The points of each portion, from the distances of the cores or what is known; of pairs alone that are in reach.
 
-    And what touches, if that is to be `kept`.
+    Adds to the choices what touches.
     """
     search, found = lax.stop_gradient((search, found))
     asked = found.asked if isinstance(found, Touch) else ~found.far
@@ -188,15 +185,16 @@ def _touching(
             if isinstance(found, Nearest):
                 found = found._replace(far=found.far | ~asked)
             (points,), touch = _evaluated([portion], found, shapes, reach, own)
-            return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -2), points), touch if kept else None
+            return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -2), points), touch if choices.kept else None
 
         options = (search.iterations[None], search.tolerance[None])
         points, touch = with_derivatives(few, asked, shapes, (found, reach, *options))
         each = _by_portion(jax.tree.map(lambda x: jnp.moveaxis(x, -2, 0), points), portions)
     else:
         each, touch = _evaluated(portions, found, shapes, reach, search)
+    choices.put(touch)
     own = split(asked, [p.size for p in portions])
-    return [_blanked(*both) for both in zip(each, own, strict=True)], touch if kept else None
+    return [_blanked(*both) for both in zip(each, own, strict=True)]
 
 
 @stage

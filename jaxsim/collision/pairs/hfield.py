@@ -31,6 +31,7 @@ from jaxsim.collision.vec import Frame, Pose, Vec
 from jaxsim.enums import GeomType
 from jaxsim.math.asked import derived_of_few
 from jaxsim.math.axis import take
+from jaxsim.math.choices import Choices
 from jaxsim.math.gather import rows_by_world, width_of
 from jaxsim.math.stage import long_stage
 from jaxsim.math.whole import quotient, remainder
@@ -111,32 +112,56 @@ def _against(kind: GeomType) -> Callable[..., Points]:
     """The collider of height fields and geoms of a type."""
 
     def collide(
-        field: Shape, geom: Shape, reach: Array, search: Search, *, window: tuple[int, int]
+        field: Shape, geom: Shape, reach: Array, search: Search, choices: Choices, *, window: tuple[int, int]
     ) -> Points:
         """As other iterative colliders; `window` has columns and rows of cells."""
         geom = geom._replace(assets=field.assets.hulls)
         grid = _grid(field)
-        held_grid, held_field, held_geom, limit = lax.stop_gradient((grid, field, geom, reach))
-        box = _extents(held_field, held_geom, kind=kind)
-        cells = _cells(held_grid, box, limit, window=window)
-        number = jnp.arange(2 * window[0] * window[1], dtype=jnp.int32)[None, :, None]
-        below = _below(held_grid, cells, limit, search.active, number, columns=window[0])
-        active, dropped = below <= 0, cells.dropped
-        if number.size > MOST_PRISMS:
-            if kind != GeomType.MESH:
-                prisms = _prisms(held_grid, cells.first, number, columns=window[0])
-                below = _apart(held_field, held_geom, prisms, limit, below, kind=kind)
-            number, active, more = _highest(below)
-            dropped = dropped | more
-        prisms = _prisms(grid, cells.first, number, columns=window[0])
+        held = lax.stop_gradient((grid, field, geom, reach))
+        first, picked, active, dropped = choices.of(_meeting, *held, search.active, kind=kind, window=window)
+        number = _all_of(window) if picked is None else picked
+        prisms = _prisms(grid, first, number, columns=window[0])
         if kind == GeomType.SPHERE:
             found = _balls(field, geom, grid, prisms, reach)
         else:
-            found = _collided(kind, field, geom, grid, prisms, active, reach, search)
+            found = _collided(kind, field, geom, grid, prisms, active, reach, search, choices)
         valid = active if found.valid is None else active & found.valid
         return found._replace(valid=valid, dropped=dropped)
 
     return collide
+
+
+def _all_of(window: tuple[int, int]) -> Array:
+    """Numbers of all prisms in a window of columns and rows, (1, nprism, 1)."""
+    return jnp.arange(2 * window[0] * window[1], dtype=jnp.int32)[None, :, None]
+
+
+def _meeting(
+    grid: _Grid,
+    field: Shape,
+    geom: Shape,
+    reach: Array,
+    asked: Array,
+    *,
+    kind: GeomType,
+    window: tuple[int, int],
+) -> tuple[tuple[Array, Array], Array | None, Array, Array]:
+    """The prisms that may meet a geom.
+
+    Returns:
+      column and row of the window's first cell, (npair, W) each; numbers of prisms in the window (None: all) and
+      whether each may meet the geom, (npair, nprism, W); whether there are more of them, (npair, W).
+    """
+    cells = _cells(grid, _extents(field, geom, kind=kind), reach, window=window)
+    number = _all_of(window)
+    below = _below(grid, cells, reach, asked, number, columns=window[0])
+    if number.size <= MOST_PRISMS:
+        return cells.first, None, below <= 0, cells.dropped
+    if kind != GeomType.MESH:
+        prisms = _prisms(grid, cells.first, number, columns=window[0])
+        below = _apart(field, geom, prisms, reach, below, kind=kind)
+    number, active, more = _highest(below)
+    return cells.first, number, active, cells.dropped | more
 
 
 def _collided(
@@ -148,6 +173,7 @@ def _collided(
     active: Array,
     reach: Array,
     search: Search,
+    choices: Choices,
 ) -> Points:
     """Every prism against the geom of its pair."""
     npair, count, _ = active.shape
@@ -160,7 +186,7 @@ def _collided(
     other = geom.each(many)
     asked = search._replace(active=active.reshape(npair * count, -1))
     portion = Portion(((GeomType.HFIELD,), (kind,)), len(rows), 1)
-    (found,), _ = collide_convex([portion], shape, other, many(reach), asked)
+    (found,) = collide_convex([portion], shape, other, many(reach), asked, choices)
     return jax.tree.map(lambda a: a.reshape(npair, count, -1), found)
 
 
