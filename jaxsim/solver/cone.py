@@ -21,6 +21,7 @@ from jaxsim.solver.rows import Cones, Rows
 
 __all__ = [
     "NOT_QUADRATIC",
+    "Zones",
     "cone_cost",
     "cone_curvature",
     "cone_force",
@@ -31,6 +32,7 @@ __all__ = [
     "scalar_force",
     "scalar_slope",
     "scalar_zone",
+    "zones",
 ]
 
 NOT_QUADRATIC = 2
@@ -114,7 +116,7 @@ def _dot(a: Sequence[Array], b: Sequence[Array]) -> Array:
 
 def cone_force(rows: Cones, r: Array) -> Array:
     """Contact forces along the axes of contact frames, `(n, dim, W)`."""
-    at = _zones(rows, r)
+    at = zones(rows, r)
     push = -_stiffness(rows.D[:, 0], rows.mu) * (at.N - rows.mu * at.T) * rows.mu
     middle = jnp.concatenate([push[:, None], -push[:, None] * at.u * rows.friction], axis=1)
     return jnp.where(at.top[:, None], 0, jnp.where(at.bottom[:, None], -rows.D * r, middle))
@@ -122,25 +124,24 @@ def cone_force(rows: Cones, r: Array) -> Array:
 
 def cone_zone(rows: Cones, r: Array) -> Array:
     """0 in the top zone, 1 in the bottom zone, NOT_QUADRATIC between, `(n, W)`."""
-    at = _zones(rows, r)
+    at = zones(rows, r)
     return jnp.where(at.top, 0, jnp.where(at.bottom, 1, NOT_QUADRATIC))
 
 
 def cone_cost(rows: Cones, r: Array) -> Array:
     """Cost of each contact, `(n, W)`."""
-    at = _zones(rows, r)
+    at = zones(rows, r)
     quadratic = 0.5 * jnp.sum(rows.D * r * r, axis=1)
     middle = 0.5 * _stiffness(rows.D[:, 0], rows.mu) * (at.N - rows.mu * at.T) ** 2
     return jnp.where(at.top, 0, jnp.where(at.bottom, quadratic, middle))
 
 
-def cone_curvature(rows: Cones, r: Array) -> Curvature:
+def cone_curvature(rows: Cones, at: Zones) -> Curvature:
     """Second derivative of the cost along the axes of contact frames."""
-    at = _zones(rows, r)
     mu = rows.mu
     ratio = mu * at.N / at.T
     stiffness = _stiffness(rows.D[:, 0], rows.mu)
-    dim = r.shape[1]
+    dim = 1 + at.u.shape[1]
     scale = [mu, *(rows.friction[:, k] for k in range(dim - 1))]
     C: Curvature = [[None] * dim for _ in range(dim)]
     for i in range(dim):
@@ -163,7 +164,7 @@ def _stiffness(D: Array, mu: Array) -> Array:
     return D / (square * (1 + square))
 
 
-class _Zones(NamedTuple):
+class Zones(NamedTuple):
     """Where residuals are in the dual cone.
 
     Attributes:
@@ -181,7 +182,7 @@ class _Zones(NamedTuple):
     u: Array
 
 
-def _zones(rows: Cones, r: Array) -> _Zones:
+def zones(rows: Cones, r: Array) -> Zones:
     """Where the residuals are; outside the middle zone N, T and u are harmless numbers.
 
     What is not selected in the end must have finite derivatives of every order, also where nearly nothing slips.
@@ -193,4 +194,4 @@ def _zones(rows: Cones, r: Array) -> _Zones:
     middle = ~(top | bottom) & (T > 0)
     spare = jnp.asarray(np.arange(tangent.shape[1]) == 0, tangent.dtype)[:, None]
     u, T = safe.normalize(jnp.where(middle[:, None], tangent, spare))
-    return _Zones(top, bottom, jnp.where(middle, N, 0), T[:, 0], u)
+    return Zones(top, bottom, jnp.where(middle, N, 0), T[:, 0], u)

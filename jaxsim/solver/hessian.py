@@ -54,14 +54,21 @@ class Hessian(NamedTuple):
 def hessian(layout: RowLayout, problem: Problem, r: RowValues) -> Hessian:
     """The Hessian of the cost at some residuals."""
     rows = problem.rows
-    scalar, cones = _curvatures(rows, r)
+    scalar, cones = _curvatures(rows, r.scalar, _zones(rows, r))
     return Hessian(embedded(layout, problem.M) + gram(rows, layout.hessian, scalar, cones), scalar, cones)
 
 
 @stage
-def _curvatures(rows: Rows, r: RowValues) -> tuple[Array, list[Curvature]]:
-    cones = [cone.cone_curvature(group, v) for group, v in zip(rows.cones, r.cones, strict=True)]
-    return cone.scalar_curvature(rows, r.scalar), cones
+def _zones(rows: Rows, r: RowValues) -> list[cone.Zones]:
+    """Where residuals of cones are: computed once, not for each entry of a curvature."""
+    return [cone.zones(group, v) for group, v in zip(rows.cones, r.cones, strict=True)]
+
+
+@stage
+def _curvatures(rows: Rows, r: Array, at: list[cone.Zones]) -> tuple[Array, list[Curvature]]:
+    """Of scalar rows with residuals r, and of cones."""
+    cones = [cone.cone_curvature(group, zones) for group, zones in zip(rows.cones, at, strict=True)]
+    return cone.scalar_curvature(rows, r), cones
 
 
 def embedded(layout: RowLayout, M: Array) -> Array:
