@@ -63,7 +63,7 @@ def collide_convex(
       shape2: geoms 2.
       reach: distance at which contacts are detected, m, (npair, 1 or W).
       search: which pairs are asked, and options of the searches.
-      choices: what touches is the next; if it is told nothing is searched.
+      choices: the next is what touches; if it is told, nothing is searched.
     """
     found = choices.told()
     if found is None:
@@ -88,13 +88,13 @@ def collide_nearest(
     Returns:
       their points, dropped where more pairs were in reach; and which of the pairs they are, (slots, W).
     """
-    nearest, found = choices.told(), None
-    if nearest is None:
+    picked, found = choices.told(), None
+    if picked is None:
         found = _searched(portions, shape1, shape2, reach, search)
         cores = _cores_reach(portions, shape1, shape2, reach)
         key = jnp.where(found.meet, -_DEEP, jnp.minimum(jnp.sqrt(found.square) - cores, 0.0))
-        nearest = pick_least(jnp.where(found.far, 1.0, key), slots=slots)
-    rows, filled, dropped = choices.put(nearest)
+        picked = pick_least(jnp.where(found.far, 1.0, key), slots=slots)
+    rows, filled, dropped = choices.put(picked)
     if found is None:
         found = choices.told()
     else:
