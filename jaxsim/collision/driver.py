@@ -66,7 +66,9 @@ def collision(model: Model, data: Data) -> Data:
         return data.replace(ncon=jnp.zeros_like(data.ncon))
     reach = geom_reach(model)
     geoms = tabulate(model, data, reach)
-    found, dropped = _collide(model, data, layout.kinds, geoms, choices)
+    bounded = any(kind.budget is not None or kind.collider.general for kind in layout.kinds)
+    around = bounds(model, data, reach) if bounded else None
+    found, dropped = _collide(model, data, layout.kinds, geoms, around, choices)
     warning = data.warning | jnp.where(dropped, int(WarningBit.PAIR_OVERFLOW), 0).astype(data.warning.dtype)
     slots = []
     for group in layout.groups:
@@ -81,11 +83,9 @@ def collision(model: Model, data: Data) -> Data:
 
 
 def _collide(
-    model: Model, data: Data, kinds: Sequence[Kind], geoms: Geoms, choices: Choices
+    model: Model, data: Data, kinds: Sequence[Kind], geoms: Geoms, around: Array | None, choices: Choices
 ) -> tuple[list[_Found], Array]:
-    """All candidate points of each kind, and where pairs were dropped."""
-    bounded = any(kind.budget is not None or kind.collider.general for kind in kinds)
-    around = bounds(model, data, geom_reach(model)) if bounded else None
+    """All candidate points of each kind, and where pairs were dropped; `around` are the geoms' bounds."""
     made = {kind.collider.assets for kind in kinds}
     assets = {make: make(model) if make else None for make in made}
     search = (model.opt.ccd_iterations, model.opt.ccd_tolerance)

@@ -98,9 +98,8 @@ def contact_patch(
     def few(asked: Array, shapes: _Shapes, others: tuple[Vec, tuple[Array, Array], Array]) -> Corners:
         return _kept(types, shapes, *others, asked, points)
 
-    kept = known
-    if kept is None:
-        kept = of_geoms(few, asked, shapes, (direction, codes, reach + radius))
+    others = (direction, codes, reach + radius)
+    kept = of_geoms(few, asked, shapes, others) if known is None else known
     return _contacts(shapes, direction, radius, kept, types=types), kept
 
 
