@@ -36,7 +36,7 @@ def norm(x: Array, axis: int = -2) -> Array:
     return jnp.squeeze(scale * sqrt(_square(unit, axis)), axis)
 
 
-_FEW = 4
+_FEW = 6
 """Most components that are combined one by one: a reduction is a kernel of its own."""
 
 

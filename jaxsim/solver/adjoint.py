@@ -90,9 +90,9 @@ def _optimum_jvp(
         """The tangent of the rows' forces."""
 
         def values(rows: Rows, x: Array) -> RowValues:
-            rows = _worked_on(few, rows)
-            f = forces(rows, residuals(rows, x))
-            return f if few is None else few.spread(f)
+            own = _worked_on(few, rows)
+            f = forces(own, residuals(own, x))
+            return f if few is None else few.spread(rows, f)
 
         return jax.jvp(values, at, along)[1]
 

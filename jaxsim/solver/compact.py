@@ -1,12 +1,18 @@
 """Contacts that touch, gathered world by world, so that an iteration pays for them and not for all slots.
 
 A humanoid has dozens of contact slots and a handful of contacts. The iteration runs on as many slots as are enough for
-nearly every state, and only for them Jacobians are computed; if some world has more contacts, it runs on all slots.
+nearly every state, and only for them Jacobians are computed; if some world has more contacts, it runs on all slots. On
+a CPU it looks at no more of either than touch (`solver/blocks.py`).
+
+There contacts of several dimensions become one group of the largest, so that a program has their equations once: along
+the axes that one has not, it has neither friction nor stiffness. An accelerator, which works on all slots that are
+kept, has a group for each dimension.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -17,153 +23,246 @@ from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.some import MANY_WORLDS
 from jaxsim.math.stage import platform
-from jaxsim.solver.jacobian import ChainFrames, ChainJacobian, ContactJacobian, EdgeJacobian, Frames
-from jaxsim.solver.rows import Cones, Rows, RowValues, join, pieces
+from jaxsim.solver.blocks import MOST
+from jaxsim.solver.jacobian import (
+    ChainFrames,
+    ChainJacobian,
+    ContactJacobian,
+    EdgeJacobian,
+    Frames,
+    joined_frames,
+)
+from jaxsim.solver.rows import NUMBERS, Cones, Rows, RowValues, join
 
-__all__ = ["Compacted", "compact", "kept_slots"]
+__all__ = ["Compacted", "compact", "kept_slots", "touching_first"]
+
+Sizes = Sequence[tuple[int, ...]]
+"""Of contacts of each dimension: slots, and rows of one."""
 
 _SHARE = 4
-"""How many times fewer slots are kept."""
+"""How many times fewer rows are kept."""
+_SHARE_OF_BLOCKS = 8
+"""The same where all slots are looked at in blocks, so that worlds with more contacts pay for these alone."""
 _LEAST = 8
 """Slots that are always kept."""
 _LEAST_OF_MANY = 24
 """The same of many trees, whose contacts are more."""
 
 
-class _Touching(NamedTuple):
-    """Which slots of some contacts are kept.
+class _Kind(NamedTuple):
+    """Contacts of one dimension.
 
     Attributes:
-      active: the slots that have rows, `(n, W)`.
-      rows: the kept slots, `(kept, W)`.
+      rows: as they are.
+      J: what their Jacobian is computed from.
+      D: inverse regularisation of the rows of each, `(n, rows, W)`.
+      aref: reference acceleration, the same.
+      friction: friction coefficients, `(n, dim - 1, W)`.
+      mu: that of the regularised cone, `(n, W)`.
+    """
+
+    rows: Rows | Cones
+    J: Frames | ContactJacobian | ChainJacobian
+    D: Array
+    aref: Array
+    friction: Array
+    mu: Array
+
+
+class _Touching(NamedTuple):
+    """Which slots of a group are kept.
+
+    Attributes:
+      active: the slots that have rows, dimension after dimension, `(n, W)`.
+      kept: the slots that are kept, `(kept, W)`.
       filled: which of these are in use, `(kept, W)`.
       lost: in which worlds there are more, `(W,)`.
     """
 
     active: Array
-    rows: Array
+    kept: Array
     filled: Array
     lost: Array
 
     def pick(self, x: Array) -> Array:
         """Of values of all slots `(n, ..., 1 or W)` those of the kept ones."""
-        return rows_by_world(x, self.rows)
+        return rows_by_world(x, self.kept)
 
-    def spread(self, x: Array) -> Array:
-        """Values of the kept slots `(kept, ..., W)` for all; 0 for those out of use."""
-        place = jnp.minimum(rank(self.active), len(self.rows) - 1)
-        mine = self.active.reshape(-1, *[1] * (x.ndim - 2), self.active.shape[-1])
-        return jnp.where(mine, rows_by_world(x, place), 0)
+    def rows(self, kinds: Sequence[_Kind], counted: bool) -> Rows | Cones:
+        """The rows of the kept slots; see `Compacted.rows`."""
+        J = joined_frames([kind.J for kind in kinds if isinstance(kind.J, Frames)]).picked(self.pick)
+        if counted and isinstance(J, ContactJacobian):
+            J = J.replace(used=jnp.sum(self.filled, axis=0, dtype=int))
+        D, aref, friction = (
+            self.pick(_side_by_side([getattr(kind, name) for kind in kinds]))
+            for name in ("D", "aref", "friction")
+        )
+        D = jnp.where(self.filled[:, None], D, 0)
+        if _have_cones(kinds):
+            mu = self.pick(concat([kind.mu for kind in kinds]))
+            return Cones(J=J, D=D, aref=aref, friction=friction, mu=mu)
+        D, aref = (x.reshape(-1, x.shape[-1]) for x in (D, aref))
+        zero = jnp.zeros((len(D), 1), D.dtype)
+        edges = EdgeJacobian(contacts=J, friction=friction)
+        return Rows(J=(edges,), D=D, aref=aref, low=zero, high=zero + jnp.inf)
+
+    def spread(self, kinds: Sequence[_Kind], values: Array) -> Iterator[Array]:
+        """Values of the kept slots `(kept, rows, W)` for all of each kind, `(n, rows, W)`; 0 for those out of use."""
+        place, start = jnp.minimum(rank(self.active), len(self.kept) - 1), 0
+        for kind in kinds:
+            n, rows = kind.D.shape[:2]
+            own = slice(start, start + n)
+            yield jnp.where(self.active[own, None], rows_by_world(values[:, :rows], place[own]), 0)
+            start += n
 
 
 class Compacted(NamedTuple):
     """Constraint rows with fewer contact slots.
 
     Attributes:
-      sizes: how many scalar rows each of their Jacobians has, with all slots.
-      scalar: for each Jacobian of scalar rows which slots are kept; None: all of its rows.
-      cones: for each group of contacts with elliptic cones.
+      groups: of dimensions that are one, in their order, which slots are kept; None: all.
     """
 
-    sizes: tuple[int, ...]
-    scalar: tuple[_Touching | None, ...]
-    cones: tuple[_Touching | None, ...]
+    groups: tuple[tuple[slice, _Touching | None], ...]
 
     @property
     def lost(self) -> Array:
         """In which worlds contacts would be lost, `(W,)`."""
-        return functools.reduce(
-            jnp.logical_or, [t.lost for t in (*self.scalar, *self.cones) if t is not None]
-        )
+        return functools.reduce(jnp.logical_or, [own.lost for _, own in self.groups if own is not None])
 
-    def rows(self, every: Rows) -> Rows:
-        """Of rows with all slots those that are kept, with their Jacobians."""
-        numbers = zip(
-            *(pieces(every, x) for x in (every.D, every.aref, every.low, every.high)),
-            strict=True,
-        )
-        parts = []
-        for touching, ((J, D), (_, aref), (_, low), (_, high)) in zip(self.scalar, numbers, strict=True):
-            part = Rows(J=(J,), D=D, aref=aref, low=low, high=high)
-            parts.append(part if touching is None else _edges(part, J, touching))
-        cones = [
-            group if touching is None else _cones(group, touching)
-            for touching, group in zip(self.cones, every.cones, strict=True)
-        ]
-        return join([*parts, *cones])
+    def rows(self, every: Rows, counted: bool = False) -> Rows:
+        """Of rows with all slots those that are kept, with their Jacobians.
 
-    def spread(self, values: RowValues) -> RowValues:
+        Args:
+          every: the rows.
+          counted: whether Jacobians know, on a CPU, how many contacts touch; they have no reverse mode then.
+        """
+        kinds = _kinds(every)
+        parts: list[Rows | Cones] = [_others(every)]
+        counted = counted and platform() == "cpu"
+        for own, touching in self.groups:
+            parts.append(kinds[own][0].rows if touching is None else touching.rows(kinds[own], counted))
+        return join(parts)
+
+    def spread(self, every: Rows, values: RowValues) -> RowValues:
         """Values of the rows that are kept, for all; 0 for those out of use."""
-        scalar, start = [], 0
-        for touching, whole in zip(self.scalar, self.sizes, strict=True):
-            size = whole if touching is None else whole // len(touching.active) * len(touching.rows)
-            own = values.scalar[start : start + size]
-            if touching is not None:
-                own = touching.spread(own.reshape(len(touching.rows), -1, own.shape[-1]))
-            scalar.append(own.reshape(whole, -1))
-            start += size
-        cones = (
-            x if touching is None else touching.spread(x)
-            for touching, x in zip(self.cones, values.cones, strict=True)
-        )
-        return RowValues(concat(scalar) if scalar else values.scalar, tuple(cones))
+        scalar, cones = [], []
+        start, of_cones = len(_others(every).D), iter(values.cones)
+        others = values.scalar[:start]
+        for own, touching in self.groups:
+            kinds = _kinds(every)[own]
+            if _have_cones(kinds):
+                found = next(of_cones)
+            else:
+                rows = max(kind.D.shape[1] for kind in kinds)
+                stop = start + rows * len(kinds[0].D if touching is None else touching.kept)
+                found = values.scalar[start:stop].reshape(-1, rows, values.scalar.shape[-1])
+                start = stop
+            parts = [found] if touching is None else touching.spread(kinds, found)
+            for kind, part in zip(kinds, parts, strict=True):
+                if isinstance(kind.rows, Cones):
+                    cones.append(part)
+                else:
+                    scalar.append(part.reshape(-1, part.shape[-1]))
+        return RowValues(concat([others, *scalar]), tuple(cones))
 
 
 def compact(rows: Rows, width: int) -> Compacted | None:
     """The rows with fewer contact slots; None if they are not worth it.
 
-    That is where no group of contacts is large enough, and with a few worlds only: in one that is alone on a CPU all
-    work counts, while of a few, as on accelerators, each operation costs the same for some slots as for all.
+    That is where they are few, and with a few worlds only: in one that is alone on a CPU all work counts, while of a
+    few, as on accelerators, each operation costs the same for some slots as for all.
     """
     if width < MANY_WORLDS and not (width == 1 and platform() == "cpu"):
         return None
-    scalar = tuple(
-        _touching(J.contacts, D.reshape(len(J.friction), -1, D.shape[-1])[:, 0])
-        if isinstance(J, EdgeJacobian)
-        else None
-        for J, D in pieces(rows, rows.D)
-    )
-    cones = tuple(_touching(group.J, group.D[:, 0]) for group in rows.cones)
-    gains = any(t is not None for t in (*scalar, *cones))
-    return Compacted(tuple(J.size for J in rows.J), scalar, cones) if gains else None
+    kinds = _kinds(rows)
+    kept = kept_slots([kind.D.shape[:2] for kind in kinds], _of_many(kinds))
+    return _compacted(kinds, kept) if any(kept) else None
 
 
-def kept_slots(slots: int, many: bool) -> int:
-    """How many of the slots of a kind of contacts are kept; 0: all, as there is little to gain.
+def touching_first(rows: Rows) -> Compacted | None:
+    """The rows with as many contact slots, those that touch before the others; None if nothing is gained by that.
+
+    It is where programs look at no more contacts than touch.
+    """
+    kinds = _kinds(rows)
+    if not _in_blocks(_of_many(kinds)):
+        return None
+    count = sum(len(kind.D) for kind in kinds)
+    return _compacted(kinds, [-(-count // MOST) * MOST] * len(kinds))
+
+
+def kept_slots(sizes: Sizes, many: bool) -> list[int]:
+    """How many contact slots are kept of the group of each dimension; 0: all, as there is little to gain.
 
     Args:
-      slots: how many there are.
+      sizes: of the contacts.
       many: whether they are of many trees.
     """
-    kept = max(_LEAST_OF_MANY if many else _LEAST, -(-slots // _SHARE))
-    return kept if 2 * kept <= slots else 0
+    groups = [sizes] * len(sizes) if _in_blocks(many) else [[own] for own in sizes]
+    return [_kept(own, many) for own in groups]
 
 
-def _touching(J: Frames | ContactJacobian | ChainJacobian, D: Array) -> _Touching | None:
-    """Which slots are kept of those with normal rows of some D `(n, W)`; None: all, as there is little to gain."""
-    kept = kept_slots(len(D), isinstance(J, ChainFrames | ChainJacobian))
-    if not kept:
-        return None
-    active = D > 0
-    return _Touching(active, *pick_first(active, slots=kept))
+def _kept(sizes: Sizes, many: bool) -> int:
+    """How many slots are kept of a group."""
+    rows, most = sum(n * own for n, own in sizes), max(own for _, own in sizes)
+    if _in_blocks(many):
+        kept = MOST * max(1, round(rows / (_SHARE_OF_BLOCKS * most * MOST)))
+    else:
+        kept = max(_LEAST_OF_MANY if many else _LEAST, -(-rows // (_SHARE * most)))
+    return kept if 2 * kept * most <= rows else 0
 
 
-def _edges(rows: Rows, J: EdgeJacobian, touching: _Touching) -> Rows:
-    """Rows of some of the contacts."""
-    D, aref = (touching.pick(x.reshape(len(touching.active), -1, x.shape[-1])) for x in (rows.D, rows.aref))
-    D = jnp.where(touching.filled[:, None], D, 0)
-    count = D.shape[0] * D.shape[1]
-    return Rows(
-        J=(EdgeJacobian(contacts=J.contacts.picked(touching.pick), friction=touching.pick(J.friction)),),
-        D=D.reshape(count, -1),
-        aref=aref.reshape(count, -1),
-        low=rows.low[:count],
-        high=rows.high[:count],
-    )
+def _in_blocks(many: bool) -> bool:
+    """Whether contacts, which may be of many trees, are one group that is looked at in blocks."""
+    return platform() == "cpu" and not many
 
 
-def _cones(rows: Cones, touching: _Touching) -> Cones:
-    """Some of the contacts with elliptic cones."""
-    D, aref, friction, mu = (touching.pick(x) for x in (rows.D, rows.aref, rows.friction, rows.mu))
-    D = jnp.where(touching.filled[:, None], D, 0)
-    return Cones(J=rows.J.picked(touching.pick), D=D, aref=aref, friction=friction, mu=mu)
+def _of_many(kinds: Sequence[_Kind]) -> bool:
+    """Whether the contacts are of many trees."""
+    return any(isinstance(kind.J, ChainFrames | ChainJacobian) for kind in kinds)
+
+
+def _kinds(rows: Rows) -> list[_Kind]:
+    """The contacts, dimension after dimension."""
+    found, start = [], len(_others(rows).D)
+    for J in rows.J:
+        if not isinstance(J, EdgeJacobian):
+            continue
+        own = slice(start, start + J.size)
+        part = Rows(J=(J,), **{name: getattr(rows, name)[own] for name in NUMBERS})
+        D, aref = (x.reshape(len(J.friction), -1, x.shape[-1]) for x in (part.D, part.aref))
+        found.append(_Kind(part, J.contacts, D, aref, J.friction, jnp.ones_like(D[:, 0])))
+        start += J.size
+    return found + [_Kind(own, own.J, own.D, own.aref, own.friction, own.mu) for own in rows.cones]
+
+
+def _others(rows: Rows) -> Rows:
+    """The rows that are no contacts', which come before these."""
+    J = tuple(J for J in rows.J if not isinstance(J, EdgeJacobian))
+    size = sum(own.size for own in J)
+    return Rows(J=J, **{name: getattr(rows, name)[:size] for name in NUMBERS})
+
+
+def _have_cones(kinds: Sequence[_Kind]) -> bool:
+    """Whether contacts, as a group, have elliptic cones."""
+    return any(isinstance(kind.rows, Cones) for kind in kinds)
+
+
+def _compacted(kinds: Sequence[_Kind], kept: Sequence[int]) -> Compacted:
+    """So many slots of the group of each dimension."""
+    one = len(kinds) if _in_blocks(_of_many(kinds)) else 1
+    groups = []
+    for start in range(0, len(kinds), one):
+        own, touching = slice(start, start + one), None
+        if kept[start]:
+            active = concat([kind.D[:, 0] for kind in kinds[own]]) > 0
+            touching = _Touching(active, *pick_first(active, slots=kept[start]))
+        groups.append((own, touching))
+    return Compacted(tuple(groups))
+
+
+def _side_by_side(parts: Sequence[Array]) -> Array:
+    """Numbers of all contacts `(n, rows, W)`, of fewer rows filled up with zeros."""
+    most = max(x.shape[1] for x in parts)
+    return concat([jnp.pad(x, ((0, 0), (0, most - x.shape[1]), (0, 0))) for x in parts])

@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.math import safe
+from jaxsim.math.axis import components
 from jaxsim.solver.jacobian import Curvature
 from jaxsim.solver.rows import Cones, Rows
 
@@ -131,7 +132,7 @@ def cone_zone(rows: Cones, r: Array) -> Array:
 def cone_cost(rows: Cones, r: Array) -> Array:
     """Cost of each contact, `(n, W)`."""
     at = zones(rows, r)
-    quadratic = 0.5 * jnp.sum(rows.D * r * r, axis=1)
+    quadratic = 0.5 * _dot(components(rows.D * r, axis=1), components(r, axis=1))
     middle = 0.5 * _stiffness(rows.D[:, 0], rows.mu) * (at.N - rows.mu * at.T) ** 2
     return jnp.where(at.top, 0, jnp.where(at.bottom, quadratic, middle))
 

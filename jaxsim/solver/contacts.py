@@ -31,7 +31,7 @@ from jaxsim.solver.impedance import (
 from jaxsim.solver.jacobian import ChainFrames, ContactFrames, EdgeJacobian, Frames
 from jaxsim.solver.rows import Cones, Rows
 from jaxsim.solver.surface import in_use, surface_velocity
-from jaxsim.structure.rows import Chains, ContactRows, movers
+from jaxsim.structure.rows import Chains, ContactRows, movers, row_layout
 from jaxsim.structure.slots import ContactGroup
 
 __all__ = ["bodies_of", "contact_rows", "frames", "inverse_masses"]
@@ -48,7 +48,7 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
         J = frames(model, data, contact, bodies, dim)
     else:
         J = _chain_frames(model, data, contact, bodies, dim, rows.chains)
-    J = J if kept_slots(rows.count, rows.chains is not None) else J.jacobian()
+    J = J if _may_be_left_out(model, rows) else J.jacobian()
     velocity = _velocity(model, data, contact, bodies, dim) if isinstance(J, Frames) else J.product(data.qvel)
     if model.has("geom_surfacevel"):
         velocity = velocity + surface_velocity(model, data, rows, contact)
@@ -94,6 +94,13 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
         margin=jnp.repeat(contact.includemargin, rows.rows, axis=0),
     )
     return scalar, active
+
+
+def _may_be_left_out(model: Model, rows: ContactRows) -> bool:
+    """Whether Jacobians are computed later, of some of the slots."""
+    contacts = row_layout(model).contacts
+    kept = kept_slots([(own.count, own.rows) for own in contacts], rows.chains is not None)
+    return any(some for own, some in zip(contacts, kept, strict=True) if own.dim == rows.dim)
 
 
 def bodies_of(model: Model, rows: ContactRows, contact: Contact) -> tuple[Index, Index]:

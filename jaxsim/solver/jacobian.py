@@ -10,9 +10,8 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -25,6 +24,7 @@ from jaxsim.math.matrix import multiply, multiply_transposed
 from jaxsim.math.stage import platform, stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
+from jaxsim.solver.blocks import block_of, block_size, each_block
 from jaxsim.solver.gram_kernel import by_rows, gram_in_kernel, weighted
 from jaxsim.structure.rows import Chains, Movers
 from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of
@@ -45,11 +45,25 @@ __all__ = [
     "along_axes",
     "along_axes_of_trees",
     "gram_of",
+    "joined_frames",
 ]
 
 Curvature = pyramid.Curvature
-Factors = tuple[Array, Curvature]
-"""J `(n, dim, nv, W)` and C: `J^T C J` is what rows add to the Hessian."""
+
+
+class Factors(NamedTuple):
+    """What rows add to the Hessian, `J^T C J`.
+
+    Attributes:
+      J: `(n, dim, nv, W)`.
+      C: the curvature, dim by dim.
+      used: as of `ContactJacobian`.
+    """
+
+    J: Array
+    C: Curvature
+    used: Array | None = None
+
 
 _LARGE = 12
 """Dofs that several trees must have on average for each to have wrenches of all contacts."""
@@ -112,7 +126,7 @@ class DenseJacobian(Record):
 
     def factors(self, c: Array) -> Factors:
         """J, each row alone, and c."""
-        return self.J[:, None], [[c]]
+        return Factors(self.J[:, None], [[c]])
 
     def gram(self, structure: TreeStructure, c: Array) -> Array:
         """Entries of `J^T diag(c) J`."""
@@ -128,18 +142,39 @@ class ContactJacobian(Record):
     """Velocity of geom 2 against geom 1 along and about the axes of contact frames."""
 
     J: Array = leaf("n dim nv", "the entries")
+    used: Array | None = leaf(
+        "", "contacts that are looked at, the first; None: all", dtype=int, default=None
+    )
 
     def product(self, x: Array) -> Array:
         """J x, `(n, dim, W)`."""
-        return multiply(self._flat(), x).reshape(*self.J.shape[:2], -1)
+        if self.used is None:
+            return multiply(self._flat(), x).reshape(*self.J.shape[:2], -1)
+
+        def some(start: Array, found: Array) -> Array:
+            own = _block_product(self.J, x, start, size=block_size(self.J.shape[1]))
+            return lax.dynamic_update_slice_in_dim(found, own, start, 0)
+
+        return self._each(some, jnp.zeros((*self.J.shape[:2], x.shape[-1]), x.dtype))
 
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (n, dim, W)`."""
-        return multiply_transposed(self._flat(), f.reshape(-1, f.shape[-1]))
+        if self.used is None:
+            return multiply_transposed(self._flat(), f.reshape(-1, f.shape[-1]))
+
+        def some(start: Array, found: Array) -> Array:
+            return _block_transpose(self.J, f, start, found, size=block_size(self.J.shape[1]))
+
+        return self._each(some, jnp.zeros((self.J.shape[2], f.shape[-1]), f.dtype))
+
+    def _each(self, step: Callable[[Array, Array], Array], found: Array) -> Array:
+        """The blocks of contacts that are looked at, one after the other."""
+        assert self.used is not None
+        return each_block(self.used, block_size(self.J.shape[1]), step, found)
 
     def factors(self, C: Curvature) -> Factors:
         """J and C."""
-        return self.J, C
+        return Factors(self.J, C, self.used)
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`."""
@@ -149,12 +184,21 @@ class ContactJacobian(Record):
         """J by all dofs, `(n, dim, nv, W)`."""
         return self.J
 
-    def picked(self, pick: Callable[[Array], Array]) -> ContactJacobian:
-        """Of some of the contacts: `pick` chooses rows of arrays (n, ..., W)."""
-        return self.replace(J=pick(self.J))
-
     def _flat(self) -> Array:
         return self.J.reshape(-1, *self.J.shape[2:])
+
+
+@stage
+def _block_product(J: Array, x: Array, start: Array, *, size: int) -> Array:
+    """J x of a block of contacts, `(size, dim, W)`."""
+    return contract(jnp.moveaxis(block_of(J, start, size), 2, 0), x[:, None, None])
+
+
+@stage
+def _block_transpose(J: Array, f: Array, start: Array, found: Array, *, size: int) -> Array:
+    """What was found, and J^T f of a block of contacts, `(nv, W)`."""
+    own, force = (block_of(x, start, size) for x in (J, f))
+    return found + contract(own.reshape(-1, *own.shape[2:]), force.reshape(-1, 1, force.shape[-1]))
 
 
 class Frames(Record):
@@ -196,6 +240,14 @@ class Frames(Record):
     def matrix(self) -> Array:
         """J by all dofs, `(n, dim, nv, W)`."""
         return self.jacobian().matrix()
+
+
+def joined_frames(parts: Sequence[Frames]) -> Frames:
+    """Those of contacts of several dimensions, one after the other, of the largest dimension."""
+    first = parts[0]
+    names = ("pos", "frame", first._own)
+    own = {name: concat([getattr(part, name) for part in parts]) for name in names}
+    return first.replace(**own, dim=max(part.dim for part in parts))
 
 
 class ContactFrames(Frames):
@@ -321,10 +373,6 @@ class ChainJacobian(Record):
             own = side.dofs[:, None, :, None] == np.arange(self.nv)[:, None]
             total = total + jnp.sum(jnp.where(own, side.J[:, :, :, None], 0), axis=2)
         return jnp.asarray(total)
-
-    def picked(self, pick: Callable[[Array], Array]) -> ChainJacobian:
-        """Of some of the contacts: `pick` chooses rows of arrays (n, ..., W)."""
-        return self.replace(**jax.tree.map(pick, {"sides": self.sides, "across": self.across}))
 
 
 _along = bilinear(
@@ -477,28 +525,66 @@ Jacobian = DofJacobian | DenseJacobian | EdgeJacobian
 
 def gram_of(factors: Sequence[Factors], structure: TreeStructure) -> Array:
     """Entries of the sum of `J^T C J`."""
-    n, count = structure.n, sum(J.shape[0] * J.shape[1] for J, _ in factors)
+    count = sum(own.J.shape[0] * own.J.shape[1] for own in factors)
     if platform() == "cuda" and width_of(factors) > 1 and count > _TERMS:
-        return gram_in_kernel(factors)[structure.rows, structure.cols]
-    rows = [by_rows(*pair) for pair in factors]
+        return gram_in_kernel([(own.J, own.C) for own in factors])[structure.rows, structure.cols]
+    whole = [by_rows(own.J, own.C) for own in factors if own.used is None]
     if platform() != "cpu":
-        total = functools.reduce(jnp.add, [_square(J, CJ) for J, CJ in rows])
+        total = functools.reduce(jnp.add, [_square(J, CJ) for J, CJ in whole])
         return total[structure.rows, structure.cols]
     patches = patches_of(structure)
+    totals = _sums(whole, patches) if whole else _no_sums(factors, patches)
+    for own in factors:
+        if own.used is not None:
+            totals = _more_sums(own, totals, patches)
+    flat = concat([total.reshape(-1, total.shape[-1]) for total in totals])
+    return take(flat, _in_patches(patches, structure.n)[structure.rows, structure.cols])
+
+
+def _no_sums(factors: Sequence[Factors], patches: tuple[Patch, ...]) -> list[Array]:
+    """What sums begin with where no rows are always in use."""
+    width, dtype = width_of(factors), factors[0].J.dtype
+    return [jnp.zeros((bottom - top, right - left, width), dtype) for top, bottom, left, right in patches]
+
+
+def _more_sums(own: Factors, totals: list[Array], patches: tuple[Patch, ...]) -> list[Array]:
+    """The sums so far of some patches, and those of the contacts that are in use."""
+    assert own.used is not None
+    dim = own.J.shape[1]
+    size, flat = block_size(dim), own.J.reshape(-1, *own.J.shape[2:])
+
+    def add(start: Array, sums: list[Array]) -> list[Array]:
+        block = flat, _block_weighted(own.C, own.J, start, size=size)
+        starts = start * dim, jnp.int32(0)
+        return _outer_products([block], sums, [starts], terms=(size * dim,), patches=patches)
+
+    return each_block(own.used, size, add, totals)
+
+
+@stage
+def _block_weighted(C: Curvature, J: Array, start: Array, *, size: int) -> Array:
+    """C J of a block of contacts, `(size dim, nv, W)`."""
+    return by_rows(block_of(J, start, size), block_of(C, start, size))[1]
+
+
+def _sums(rows: list[tuple[Array, Array]], patches: tuple[Patch, ...]) -> list[Array]:
+    """Patches of the sum of the products of all rows of J and C J."""
+    count = sum(len(J) for J, _ in rows)
     trips, terms = zip(*(_loop(len(J), count) for J, _ in rows), strict=True)
     heads = tuple(len(J) - k * t for (J, _), k, t in zip(rows, trips, terms, strict=True))
-    totals = _outer_products(rows, [], [jnp.int32(0)] * len(rows), terms=heads, patches=patches)
+    none = (jnp.int32(0), jnp.int32(0))
+    totals = _outer_products(rows, [], [none] * len(rows), terms=heads, patches=patches)
     for pair, head, trip, size in zip(rows, heads, trips, terms, strict=True):
 
         def more(
             k: Array, sums: list[Array], pair: Any = pair, head: int = head, size: int = size
         ) -> list[Array]:
-            return _outer_products([pair], sums, [head + k * size], terms=(size,), patches=patches)
+            start = head + k * size
+            return _outer_products([pair], sums, [(start, start)], terms=(size,), patches=patches)
 
         if trip:  # a loop, so that many rows take no longer to compile than few
             totals = lax.fori_loop(0, trip, more, totals)
-    flat = concat([total.reshape(-1, total.shape[-1]) for total in totals])
-    return take(flat, _in_patches(patches, n)[structure.rows, structure.cols])
+    return totals
 
 
 def _square(J: Array, CJ: Array) -> Array:
@@ -520,18 +606,18 @@ def _loop(rows: int, all_rows: int) -> tuple[int, int]:
 def _outer_products(
     factors: list[tuple[Array, Array]],
     totals: list[Array],
-    starts: list[Array],
+    starts: list[tuple[Array, Array]],
     *,
     terms: tuple[int, ...],
     patches: tuple[Patch, ...],
 ) -> list[Array]:
-    """The sums so far of some patches, and more terms, of rows of J and C J, `(k, nv, W)`.
+    """The sums so far of some patches, and more terms, of rows of J and C J, `(k, nv, W)`, from some rows on.
 
     Whole arrays go in, so that slices of them are not copied.
     """
     parts = [
-        tuple(lax.dynamic_slice_in_dim(x, start, count) for x in pair)
-        for pair, start, count in zip(factors, starts, terms, strict=True)
+        tuple(block_of(x, start, count) for x, start in zip(pair, own, strict=True))
+        for pair, own, count in zip(factors, starts, terms, strict=True)
     ]
     found = []
     for p, (top, bottom, left, right) in enumerate(patches):

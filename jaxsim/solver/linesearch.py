@@ -8,20 +8,28 @@ reached, the search may wander off: of all steps tried the one with the flattest
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.math.axis import sum_rows
+from jaxsim.math.axis import split, sum_rows
+from jaxsim.math.few_kernels import call_in_few_kernels
 from jaxsim.math.lanes import has_kernels
 from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone
+from jaxsim.solver.blocks import block_of, block_size, each_block
+from jaxsim.solver.jacobian import ContactJacobian, EdgeJacobian
 from jaxsim.solver.rows import Rows, RowValues
 from jaxsim.solver.search_kernel import Part, search_in_kernel
 
 __all__ = ["find_zero", "search", "slope_function", "slopes_of"]
 
-Slope = Callable[[Array], tuple[Array, Array]]
+_FEW_WORLDS = 64
+"""Worlds up to which a search is one kernel of a CPU: each evaluation would be dozens that take longer to start."""
+
+_Slopes = tuple[Array, Array]
+Slope = Callable[[Array], _Slopes]
 
 
 def search(
@@ -49,8 +57,21 @@ def search(
     smooth = sum_rows(balance * p), sum_rows(inertial_p * p)
     if has_kernels(p.dtype) and p.shape[-1] > 1:
         return search_in_kernel(find_zero, slopes_of(rows, r, row_p), smooth, tolerance, iterations)
-    slope = slope_function(rows, smooth, r, row_p)
-    return find_zero(slope, tolerance, iterations)
+    if platform() == "cpu" and 1 < p.shape[-1] <= _FEW_WORLDS:
+        return call_in_few_kernels(_search, rows, smooth, r, row_p, tolerance, iterations)
+    return _search(rows, smooth, r, row_p, tolerance, iterations)
+
+
+def _search(
+    rows: Rows,
+    smooth: tuple[Array, Array],
+    r: RowValues,
+    row_p: RowValues,
+    tolerance: Array,
+    iterations: Array,
+) -> Array:
+    """`search` in the program at hand, from the derivatives of the smooth part of the cost at the start."""
+    return find_zero(slope_function(rows, smooth, r, row_p), tolerance, iterations)
 
 
 def slope_function(rows: Rows, smooth: tuple[Array, Array], r: RowValues, row_p: RowValues) -> Slope:
@@ -71,20 +92,56 @@ def _slope(
 ) -> tuple[Array, Array]:
     """First and second derivative of the cost, (W,), at steps t (W,), from those of its smooth part at the start."""
     first = first + t * second
+    total = first, second
     for part in slopes_of(rows, r, row_p):
-        one, two = part.slope(**{name: _components(x) for name, x in part.numbers.items()}, t=t)
-        first, second = first + _total(one), second + _total(two)
-    return first, second
+
+        def add(start: Array, total: _Slopes, part: Part = part) -> _Slopes:
+            numbers = part.numbers if part.used is None else block_of(part.numbers, start, part.block)
+            found = part.slope(**{name: _components(x) for name, x in numbers.items()}, t=t)
+            return total[0] + _total(found[0]), total[1] + _total(found[1])
+
+        none = jnp.int32(0)
+        total = add(none, total) if part.used is None else each_block(part.used, part.block, add, total)
+    return total
 
 
 def slopes_of(rows: Rows, r: RowValues, row_p: RowValues) -> list[Part]:
     """What rows and contacts add to the derivatives, from residuals at the start and J p."""
+    parts = []
     numbers = {"D": rows.D, "low": rows.low, "high": rows.high, "r": r.scalar, "along": row_p.scalar}
-    parts = [Part(cone.scalar_slope, numbers)]
+    runs = _runs(rows)
+    pieces = {name: split(x, [run.size for run in runs]) for name, x in numbers.items()}
+    for k, run in enumerate(runs):
+        own = {name: x[k] for name, x in pieces.items()}
+        parts.append(Part(cone.scalar_slope, own, run.used, run.block))
     for group, a, b in zip(rows.cones, r.cones, row_p.cones, strict=True):
         numbers = {"D": group.D, "friction": group.friction, "mu": group.mu, "r": a, "along": b}
-        parts.append(Part(cone.cone_slope, numbers))
+        used = group.J.used if isinstance(group.J, ContactJacobian) else None
+        parts.append(Part(cone.cone_slope, numbers, used, block_size(group.D.shape[1])))
     return [part for part in parts if len(part.numbers["D"])]
+
+
+class _Run(NamedTuple):
+    """Scalar rows of one Jacobian, or of several of which all are looked at; see `Part`."""
+
+    size: int
+    used: Array | None = None
+    block: int = 0
+
+
+def _runs(rows: Rows) -> list[_Run]:
+    """The scalar rows, one run after the other."""
+    runs: list[_Run] = [] if rows.J else [_Run(len(rows.D))]
+    for J in rows.J:
+        contacts = J.contacts if isinstance(J, EdgeJacobian) else None
+        if isinstance(contacts, ContactJacobian) and contacts.used is not None:
+            n, dim = contacts.J.shape[:2]
+            runs.append(_Run(J.size, contacts.used * (J.size // n), block_size(dim) * (J.size // n)))
+        elif runs and runs[-1].used is None:
+            runs[-1] = _Run(runs[-1].size + J.size)
+        else:
+            runs.append(_Run(J.size))
+    return runs
 
 
 def _components(x: Array) -> Array | list[Array]:

@@ -28,7 +28,7 @@ from jaxsim.math.stage import platform, stage
 from jaxsim.model import Model
 from jaxsim.solver import cone, linalg
 from jaxsim.solver.assembly import Problem, cost, push
-from jaxsim.solver.compact import compact
+from jaxsim.solver.compact import compact, touching_first
 from jaxsim.solver.hessian import hessian, solve_hessian
 from jaxsim.solver.linesearch import search
 from jaxsim.solver.rows import Rows, RowValues, product, residuals, with_jacobians
@@ -128,6 +128,16 @@ def minimise(
         problem = problem.replace(rows=with_jacobians(problem.rows))
         return _minimise(layout, limits, problem, smooth, guess, gathered)
 
+    def on_more(tables: _Tables, _: Solution) -> Solution:
+        """In worlds with more contacts than are kept."""
+        limits, problem, smooth, guess = tables
+        some = touching_first(problem.rows)
+        if some is None:
+            return on_all(tables, False)
+        problem = problem.replace(rows=some.rows(problem.rows, counted=True))
+        found = _minimise(layout, limits, problem, smooth, guess, False)
+        return found._replace(r=some.spread(tables[1].rows, found.r))
+
     tables = limits, problem, smooth, guess
     width = width_of((problem, smooth))
     gathered = width >= MANY_WORLDS
@@ -136,11 +146,15 @@ def minimise(
         return on_all(tables, gathered)
     lost = jnp.broadcast_to(few.lost, (width,))
     found = _minimise(
-        layout, limits, problem.replace(rows=few.rows(problem.rows)), smooth, guess, gathered, lost
+        layout,
+        limits,
+        problem.replace(rows=few.rows(problem.rows, counted=True)),
+        smooth,
+        guess,
+        gathered,
+        lost,
     )
-    return in_some_worlds(
-        lambda tables, _: on_all(tables, False), lost, tables, found._replace(r=few.spread(found.r))
-    )
+    return in_some_worlds(on_more, lost, tables, found._replace(r=few.spread(problem.rows, found.r)))
 
 
 def _minimise(

@@ -41,18 +41,19 @@ def optimum_near(
         model.replace(geom_gap=model.geom_gap + reach / 2, pair_gap=model.pair_gap + reach), data
     ).contact
     near = [_rows(model, data, rows, detected, reach, found.x) for rows in layout.contacts]
-    own, count = problem.rows, len(found.f.scalar)
+    own = problem.rows
     rows = own.replace(
-        J=own.J + tuple(J for part in near for J in part.J),
+        J=tuple(J for part in near for J in part.J) + own.J,  # contacts' rows are the last
         **{
-            name: concat([getattr(part, name) for part in (own, *near)])
+            name: concat([getattr(part, name) for part in (*near, own)])
             for name in ("D", "aref", "low", "high")
         },
     )
-    silent = jnp.zeros((len(rows.D) - count, found.x.shape[-1]), found.x.dtype)
-    f = found.f._replace(scalar=concat([found.f.scalar, silent]))
+    added = len(rows.D) - len(own.D)
+    silent = jnp.zeros((added, found.x.shape[-1]), found.x.dtype)
+    f = found.f._replace(scalar=concat([silent, found.f.scalar]))
     final = optimum(layout, problem.replace(rows=rows), found._replace(f=f))
-    return final._replace(f=final.f._replace(scalar=final.f.scalar[:count]))
+    return final._replace(f=final.f._replace(scalar=final.f.scalar[added:]))
 
 
 def _rows(model: Model, data: Data, rows: ContactRows, detected: Contact, reach: Array, x: Array) -> Rows:

@@ -29,6 +29,7 @@ from jaxsim.solver.jacobian import (
 from jaxsim.structure.sparsity import TreeStructure
 
 __all__ = [
+    "NUMBERS",
     "Cones",
     "RowValues",
     "Rows",
@@ -81,7 +82,8 @@ class RowValues(NamedTuple):
     cones: tuple[Array, ...]
 
 
-_NUMBERS = ("D", "aref", "low", "high")
+NUMBERS = ("D", "aref", "low", "high")
+"""What scalar rows have beside their Jacobians."""
 
 
 def join(built: Sequence[Rows | Cones]) -> Rows:
@@ -89,15 +91,15 @@ def join(built: Sequence[Rows | Cones]) -> Rows:
     parts = [part for part in built if isinstance(part, Rows)]
     cones = [part for part in built if isinstance(part, Cones)]
     if not parts:
-        return Rows(**dict.fromkeys(_NUMBERS, jnp.zeros((0, 1))), cones=tuple(cones))
-    numbers = _concatenated([{name: getattr(part, name) for name in _NUMBERS} for part in parts])
+        return Rows(**dict.fromkeys(NUMBERS, jnp.zeros((0, 1))), cones=tuple(cones))
+    numbers = _concatenated([{name: getattr(part, name) for name in NUMBERS} for part in parts])
     cones = [group.replace(pos=None, margin=None) for group in cones]
     return Rows(J=tuple(J for part in parts for J in part.J), cones=tuple(cones), **numbers)
 
 
 @stage
 def _concatenated(parts: list[dict[str, Array]]) -> dict[str, Array]:
-    return {name: concat([part[name] for part in parts]) for name in _NUMBERS}
+    return {name: concat([part[name] for part in parts]) for name in NUMBERS}
 
 
 def with_jacobians(rows: Rows) -> Rows:

@@ -30,10 +30,14 @@ class Part(NamedTuple):
       slope: first and second derivative of their costs by the step, from their numbers by name and the step, `t`;
         numbers that have components are lists of them.
       numbers: by name, (k, W) or (k, components, W), where W may be 1.
+      used: how many are looked at, the first, (W,); None: all, or those that the kernel finds.
+      block: how many of these at a time.
     """
 
     slope: Callable[..., tuple[Array, Array]]
     numbers: dict[str, Array]
+    used: Array | None = None
+    block: int = 0
 
 
 def search_in_kernel(

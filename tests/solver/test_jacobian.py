@@ -8,8 +8,9 @@ import pytest
 
 from jaxsim.math.stage import lowering_for
 from jaxsim.solver import jacobian
+from jaxsim.solver.blocks import block_size
 from jaxsim.solver.gram_kernel import gram_in_kernel
-from jaxsim.solver.jacobian import ContactJacobian, DenseJacobian, gram_of
+from jaxsim.solver.jacobian import ContactJacobian, DenseJacobian, Factors, gram_of
 from jaxsim.structure.sparsity import tree_structure
 
 BRANCHES = tree_structure([-1, 0, 1, 0, 3])
@@ -74,8 +75,40 @@ def test_many_rows_of_all_kinds_are_one_kernel_of_a_gpu(width, monkeypatch):
         product = np.einsum("ndiw,denw,nejw->ijw", np.broadcast_to(J, (*J.shape[:-1], width)), C, J)
         expected = expected + product[BRANCHES.rows, BRANCHES.cols]
         C = [[jnp.asarray(c) if c.any() else None for c in row] for row in C]
-        factors.append((jnp.asarray(J), C))
+        factors.append(Factors(jnp.asarray(J), C))
     with lowering_for("cuda"):
         entries = gram_of(factors, BRANCHES)
     assert len(calls) == 1
     np.testing.assert_allclose(entries, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dim", [1, 3, 6])
+@pytest.mark.parametrize("most", [0, 1, 8, 9, 24])
+def test_contacts_in_use_alone_are_looked_at(dim, most):
+    """Those after them have entries that are not numbers, which nothing may read but what is in their block."""
+    rng = np.random.default_rng(most)
+    used = np.array([0, most // 2, most, 0])
+    J = of_branches(rng, 24 * dim, 4).reshape(24, dim, BRANCHES.n, 4)
+    J[-(-most // block_size(dim)) * block_size(dim) :] = np.nan
+    f = rng.standard_normal((24, dim, 4))
+    C = rng.uniform(0, 2, (dim, dim, 24, 4))
+    C = C + np.swapaxes(C, 0, 1)
+    out_of_use = np.arange(24)[:, None] >= used
+    f[np.broadcast_to(out_of_use[:, None], f.shape)], C[:, :, out_of_use] = 0, 0
+    x = rng.standard_normal((BRANCHES.n, 4))
+    counted = ContactJacobian(J=jnp.asarray(J), used=jnp.asarray(used))
+    with lowering_for("cpu"):
+        product = counted.product(jnp.asarray(x))
+        force = counted.transpose(jnp.asarray(f))
+        gram = counted.gram(BRANCHES, [[jnp.asarray(c) for c in row] for row in C])
+    J = np.nan_to_num(J)
+    expected = np.einsum("ndiw,iw->ndw", J, x)
+    np.testing.assert_allclose(
+        np.where(out_of_use[:, None], 0, product),
+        np.where(out_of_use[:, None], 0, expected),
+        rtol=0,
+        atol=1e-12,
+    )
+    np.testing.assert_allclose(force, np.einsum("ndiw,ndw->iw", J, f), rtol=0, atol=1e-12)
+    expected = np.einsum("ndiw,denw,nejw->ijw", J, C, J)[BRANCHES.rows, BRANCHES.cols]
+    np.testing.assert_allclose(gram, expected, rtol=0, atol=1e-11)

@@ -13,8 +13,10 @@ from jaxsim import worlds
 from jaxsim.interop.mujoco import put_model
 from jaxsim.pipeline.make_data import make_data
 from jaxsim.results import WarningBit
+from jaxsim.solver.compact import kept_slots
 from jaxsim.solver.constraint import make_constraint
 from jaxsim.solver.solve import solve
+from jaxsim.structure.rows import row_layout
 
 from .scenes import SCENES, states
 from .test_rows import given, smooth
@@ -204,27 +206,32 @@ def test_a_heavy_tree_does_not_end_the_search_of_a_light_one():
     np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-4 * np.abs(found[0]).max())
 
 
-def falling_spheres(cone, crowded):
-    """Six spheres above a floor in 64 worlds, with 21 slots for contacts, of which eight are kept; a model, its data.
+ALL_DIMENSIONS = (1, 3, 4, 6, 1, 3, 1, 6, 4)
+
+
+def falling_spheres(cone, crowded, dims=(3,) * 6):
+    """Spheres above a floor in 64 worlds, six with 21 slots for contacts, of which eight are kept; a model, its data.
 
     If it is crowded, one world needs more of them.
     """
+    n = len(dims)
     spheres = "".join(
-        f"<body pos='{0.19 * (i % 3)} {0.19 * (i // 3)} .099'><freejoint/><geom size='.1'/></body>"
-        for i in range(6)
+        f"<body pos='{0.19 * (i % 3)} {0.19 * (i // 3)} .099'><freejoint/><geom size='.1' condim='{dim}'/></body>"
+        for i, dim in enumerate(dims)
     )
     model = jaxsim.load_model(
-        f"<mujoco><option cone='{cone}'/><worldbody><geom type='plane' size='2 2 1'/>{spheres}</worldbody></mujoco>"
+        f"""<mujoco><option cone='{cone}'/><default><geom friction='.8 .1 .02'/></default>
+        <worldbody><geom type='plane' condim='1' size='2 2 1'/>{spheres}</worldbody></mujoco>"""
     )
     data = make_data(model)
     rng = np.random.default_rng(0)
     qvel = rng.standard_normal((64, model.nv))
-    apart = 1.0 + np.arange(6)
-    qpos = np.tile(np.asarray(data.qpos), (64, 1)).reshape(64, 6, 7)
+    apart = 1.0 + np.arange(n)
+    qpos = np.tile(np.asarray(data.qpos), (64, 1)).reshape(64, n, 7)
     qpos[:, :, 0] += apart
     qpos[::2, ::2, 2] += 1
     if crowded:
-        qpos[5] = np.asarray(data.qpos).reshape(6, 7)
+        qpos[5] = np.asarray(data.qpos).reshape(n, 7)
     qpos = qpos.reshape(64, -1)
     return model, jax.vmap(lambda q, v: data.replace(qpos=q, qvel=v))(jnp.asarray(qpos), jnp.asarray(qvel))
 
@@ -234,8 +241,29 @@ def falling_spheres(cone, crowded):
 def test_worlds_iterate_on_the_contacts_that_touch(cone, crowded):
     """If a world needs more slots than are kept, it runs on all of them."""
     model, many = falling_spheres(cone, crowded)
+    _same_alone_and_together(model, many, crowded)
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_contacts_of_all_dimensions_are_worked_on_together(cone):
+    """Also where a world has more than are kept."""
+    model, many = falling_spheres(cone, True, ALL_DIMENSIONS)
+    _same_alone_and_together(model, many, True)
+    # of two worlds all slots are worked on, dimension by dimension
+    pair, some = np.array([5, 62]), ("qacc", "efc_force", "qfrc_constraint")
+    apart = forward_many(model, jax.tree.map(lambda x: x[pair], many))
+    together = forward_many(model, many)
+    for name in some:
+        expected = np.asarray(getattr(apart, name))
+        np.testing.assert_allclose(
+            getattr(together, name)[pair], expected, rtol=0, atol=1e-9 * (1 + np.abs(expected).max())
+        )
+
+
+def _same_alone_and_together(model, many, crowded):
     together = forward_many(model, many)
     assert (int(together.ncon.max()) > 8) == crowded
+    assert kept_slots([(own.count, own.rows) for own in row_layout(model).contacts], False)[0] == 8
     for i in (0, 1, 5, 62):
         alone = forward(model, jax.tree.map(lambda x, i=i: x[i], many))
         for name in ("qacc", "efc_force", "qfrc_constraint"):
@@ -273,18 +301,20 @@ def derivative(mode):
     ],
 )
 def test_derivatives_work_on_the_contacts_that_touch(cone, mode):
-    """They are those of each world alone, which works on all slots, also where a world has more than are kept."""
-    alone, together = jax.jit(derivative(mode)), jax.jit(jax.vmap(derivative(mode), in_axes=(None, 0, 0)))
+    """They are those of two worlds alone, which work on all slots, also where a world has more than are kept."""
+    together = jax.jit(jax.vmap(derivative(mode), in_axes=(None, 0, 0)))
+    dims = ALL_DIMENSIONS if cone == "elliptic" else (3,) * 6
     rng = np.random.default_rng(1)
     for crowded in (False, True):
-        model, many = falling_spheres(cone, crowded)
+        model, many = falling_spheres(cone, crowded, dims)
         shapes = ((), (model.nq,), (model.nv,))
         if mode == "vjp":
             shapes = ((model.nv,), (model.nv,), many.efc_force.shape[1:])
         directions = tuple(jnp.asarray(rng.standard_normal((64, *shape))) for shape in shapes)
         found = together(model, many, directions)
-        for i in (0, 1, 5, 62):
-            expected = alone(model, *jax.tree.map(lambda x, i=i: x[i], (many, directions)))
+        for i in ((0, 1), (5, 62)):
+            own = np.array(i)
+            expected = together(model, *jax.tree.map(lambda x, own=own: x[own], (many, directions)))
             for one, other in zip(*map(jax.tree.leaves, (expected, found)), strict=True):
                 # 1e-8: both are converged to round-off, times the stiffness of contacts
-                np.testing.assert_allclose(other[i], one, rtol=0, atol=1e-8 * (1 + np.abs(one).max()))
+                np.testing.assert_allclose(other[own], one, rtol=0, atol=1e-8 * (1 + np.abs(one).max()))
