@@ -71,7 +71,7 @@ def _optimum_jvp(
     problem, dproblem = primals[0], tangents[0]
     found = optimum(layout, *primals)
     x = found.x
-    few = compact(problem.rows, width_of((problem, x)))
+    few = compact(problem.rows, width_of((problem, x)), iterated=False)
 
     def moved(few: Compacted | None, problem: Problem, dproblem: Problem) -> Array:
         """The tangent of the acceleration."""

@@ -42,7 +42,7 @@ Sizes = Sequence[tuple[int, ...]]
 _SHARE = 4
 """How many times fewer rows are kept."""
 _SHARE_OF_BLOCKS = 8
-"""The same where all slots are looked at in blocks, so that worlds with more contacts pay for these alone."""
+"""The same where worlds with more contacts go on by themselves and look at all slots in blocks: they hardly pay."""
 _LEAST = 8
 """Slots that are always kept."""
 _LEAST_OF_MANY = 24
@@ -120,7 +120,7 @@ class Compacted(NamedTuple):
     """Constraint rows with fewer contact slots.
 
     Attributes:
-      groups: of dimensions that are one, in their order, which slots are kept; None: all.
+      groups: the dimensions of each, in their order, and which of its slots are kept; None: all.
     """
 
     groups: tuple[tuple[slice, _Touching | None], ...]
@@ -146,11 +146,10 @@ class Compacted(NamedTuple):
 
     def spread(self, every: Rows, values: RowValues) -> RowValues:
         """Values of the rows that are kept, for all; 0 for those out of use."""
-        scalar, cones = [], []
-        start, of_cones = len(_others(every).D), iter(values.cones)
-        others = values.scalar[:start]
+        every_kind, start, of_cones = _kinds(every), len(_others(every).D), iter(values.cones)
+        scalar, cones = [values.scalar[:start]], []
         for own, touching in self.groups:
-            kinds = _kinds(every)[own]
+            kinds = every_kind[own]
             if _have_cones(kinds):
                 found = next(of_cones)
             else:
@@ -164,19 +163,24 @@ class Compacted(NamedTuple):
                     cones.append(part)
                 else:
                     scalar.append(part.reshape(-1, part.shape[-1]))
-        return RowValues(concat([others, *scalar]), tuple(cones))
+        return RowValues(concat(scalar), tuple(cones))
 
 
-def compact(rows: Rows, width: int) -> Compacted | None:
+def compact(rows: Rows, width: int, iterated: bool) -> Compacted | None:
     """The rows with fewer contact slots; None if they are not worth it.
 
     That is where they are few, and with a few worlds only: in one that is alone on a CPU all work counts, while of a
     few, as on accelerators, each operation costs the same for some slots as for all.
+
+    Args:
+      rows: the rows.
+      width: number of worlds.
+      iterated: whether worlds with more contacts go on by themselves; of a derivative all worlds pay for them.
     """
     if width < MANY_WORLDS and not (width == 1 and platform() == "cpu"):
         return None
     kinds = _kinds(rows)
-    kept = kept_slots([kind.D.shape[:2] for kind in kinds], _of_many(kinds))
+    kept = kept_slots([kind.D.shape[:2] for kind in kinds], _of_many(kinds), iterated)
     return _compacted(kinds, kept) if any(kept) else None
 
 
@@ -192,21 +196,22 @@ def touching_first(rows: Rows) -> Compacted | None:
     return _compacted(kinds, [-(-count // MOST) * MOST] * len(kinds))
 
 
-def kept_slots(sizes: Sizes, many: bool) -> list[int]:
+def kept_slots(sizes: Sizes, many: bool, iterated: bool = True) -> list[int]:
     """How many contact slots are kept of the group of each dimension; 0: all, as there is little to gain.
 
     Args:
       sizes: of the contacts.
       many: whether they are of many trees.
+      iterated: as of `compact`.
     """
     groups = [sizes] * len(sizes) if _in_blocks(many) else [[own] for own in sizes]
-    return [_kept(own, many) for own in groups]
+    return [_kept(own, many, iterated) for own in groups]
 
 
-def _kept(sizes: Sizes, many: bool) -> int:
+def _kept(sizes: Sizes, many: bool, iterated: bool) -> int:
     """How many slots are kept of a group."""
     rows, most = sum(n * own for n, own in sizes), max(own for _, own in sizes)
-    if _in_blocks(many):
+    if _in_blocks(many) and iterated:
         kept = MOST * max(1, round(rows / (_SHARE_OF_BLOCKS * most * MOST)))
     else:
         kept = max(_LEAST_OF_MANY if many else _LEAST, -(-rows // (_SHARE * most)))

@@ -141,7 +141,7 @@ def minimise(
     tables = limits, problem, smooth, guess
     width = width_of((problem, smooth))
     gathered = width >= MANY_WORLDS
-    few = compact(problem.rows, width)
+    few = compact(problem.rows, width, iterated=True)
     if few is None:
         return on_all(tables, gathered)
     lost = jnp.broadcast_to(few.lost, (width,))
