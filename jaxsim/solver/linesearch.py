@@ -14,7 +14,6 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.math.axis import split, sum_rows
-from jaxsim.math.few_kernels import call_in_few_kernels
 from jaxsim.math.lanes import has_kernels
 from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone
@@ -24,9 +23,6 @@ from jaxsim.solver.rows import Rows, RowValues
 from jaxsim.solver.search_kernel import Part, search_in_kernel
 
 __all__ = ["find_zero", "search", "slope_function", "slopes_of"]
-
-_FEW_WORLDS = 64
-"""Worlds up to which a search is one kernel of a CPU: each evaluation would be dozens that take longer to start."""
 
 _Slopes = tuple[Array, Array]
 Slope = Callable[[Array], _Slopes]
@@ -57,20 +53,6 @@ def search(
     smooth = sum_rows(balance * p), sum_rows(inertial_p * p)
     if has_kernels(p.dtype) and p.shape[-1] > 1:
         return search_in_kernel(find_zero, slopes_of(rows, r, row_p), smooth, tolerance, iterations)
-    if platform() == "cpu" and 1 < p.shape[-1] <= _FEW_WORLDS:
-        return call_in_few_kernels(_search, rows, smooth, r, row_p, tolerance, iterations)
-    return _search(rows, smooth, r, row_p, tolerance, iterations)
-
-
-def _search(
-    rows: Rows,
-    smooth: tuple[Array, Array],
-    r: RowValues,
-    row_p: RowValues,
-    tolerance: Array,
-    iterations: Array,
-) -> Array:
-    """`search` in the program at hand, from the derivatives of the smooth part of the cost at the start."""
     return find_zero(slope_function(rows, smooth, r, row_p), tolerance, iterations)
 
 
