@@ -77,21 +77,23 @@ class _Touching(NamedTuple):
       kept: the slots that are kept, `(kept, W)`.
       filled: which of these are in use, `(kept, W)`.
       lost: in which worlds there are more, `(W,)`.
+      counted: whether Jacobians know how many contacts touch; they have no reverse mode then.
     """
 
     active: Array
     kept: Array
     filled: Array
     lost: Array
+    counted: bool
 
     def pick(self, x: Array) -> Array:
         """Of values of all slots `(n, ..., 1 or W)` those of the kept ones."""
         return rows_by_world(x, self.kept)
 
-    def rows(self, kinds: Sequence[_Kind], counted: bool) -> Rows | Cones:
-        """The rows of the kept slots; see `Compacted.rows`."""
+    def rows(self, kinds: Sequence[_Kind]) -> Rows | Cones:
+        """The rows of the kept slots, with their Jacobian."""
         J = joined_frames([kind.J for kind in kinds if isinstance(kind.J, Frames)]).picked(self.pick)
-        if counted and isinstance(J, ContactJacobian):
+        if self.counted:
             J = J.replace(used=jnp.sum(self.filled, axis=0, dtype=int))
         D, aref, friction = (
             self.pick(_side_by_side([getattr(kind, name) for kind in kinds]))
@@ -130,18 +132,12 @@ class Compacted(NamedTuple):
         """In which worlds contacts would be lost, `(W,)`."""
         return functools.reduce(jnp.logical_or, [own.lost for _, own in self.groups if own is not None])
 
-    def rows(self, every: Rows, counted: bool = False) -> Rows:
-        """Of rows with all slots those that are kept, with their Jacobians.
-
-        Args:
-          every: the rows.
-          counted: whether Jacobians know, on a CPU, how many contacts touch; they have no reverse mode then.
-        """
+    def rows(self, every: Rows) -> Rows:
+        """Of rows with all slots those that are kept, with their Jacobians."""
         kinds = _kinds(every)
         parts: list[Rows | Cones] = [_others(every)]
-        counted = counted and platform() == "cpu"
         for own, touching in self.groups:
-            parts.append(kinds[own][0].rows if touching is None else touching.rows(kinds[own], counted))
+            parts.append(kinds[own][0].rows if touching is None else touching.rows(kinds[own]))
         return join(parts)
 
     def spread(self, every: Rows, values: RowValues) -> RowValues:
@@ -175,13 +171,14 @@ def compact(rows: Rows, width: int, iterated: bool) -> Compacted | None:
     Args:
       rows: the rows.
       width: number of worlds.
-      iterated: whether worlds with more contacts go on by themselves; of a derivative all worlds pay for them.
+      iterated: whether worlds with more contacts go on by themselves, and nothing has derivatives; of a derivative
+        all worlds pay for those.
     """
     if width < MANY_WORLDS and not (width == 1 and platform() == "cpu"):
         return None
     kinds = _kinds(rows)
     kept = kept_slots([kind.D.shape[:2] for kind in kinds], _of_many(kinds), iterated)
-    return _compacted(kinds, kept) if any(kept) else None
+    return _compacted(kinds, kept, iterated) if any(kept) else None
 
 
 def touching_first(rows: Rows) -> Compacted | None:
@@ -193,7 +190,7 @@ def touching_first(rows: Rows) -> Compacted | None:
     if not _in_blocks(_of_many(kinds)):
         return None
     count = sum(len(kind.D) for kind in kinds)
-    return _compacted(kinds, [-(-count // MOST) * MOST] * len(kinds))
+    return _compacted(kinds, [-(-count // MOST) * MOST] * len(kinds), iterated=True)
 
 
 def kept_slots(sizes: Sizes, many: bool, iterated: bool = True) -> list[int]:
@@ -254,15 +251,16 @@ def _have_cones(kinds: Sequence[_Kind]) -> bool:
     return any(isinstance(kind.rows, Cones) for kind in kinds)
 
 
-def _compacted(kinds: Sequence[_Kind], kept: Sequence[int]) -> Compacted:
-    """So many slots of the group of each dimension."""
-    one = len(kinds) if _in_blocks(_of_many(kinds)) else 1
+def _compacted(kinds: Sequence[_Kind], kept: Sequence[int], iterated: bool) -> Compacted:
+    """So many slots of the group of each dimension; `iterated` as of `compact`."""
+    together = _in_blocks(_of_many(kinds))
+    one = len(kinds) if together else 1
     groups = []
     for start in range(0, len(kinds), one):
         own, touching = slice(start, start + one), None
         if kept[start]:
             active = concat([kind.D[:, 0] for kind in kinds[own]]) > 0
-            touching = _Touching(active, *pick_first(active, slots=kept[start]))
+            touching = _Touching(active, *pick_first(active, slots=kept[start]), together and iterated)
         groups.append((own, touching))
     return Compacted(tuple(groups))
 

@@ -528,10 +528,10 @@ def gram_of(factors: Sequence[Factors], structure: TreeStructure) -> Array:
     count = sum(own.J.shape[0] * own.J.shape[1] for own in factors)
     if platform() == "cuda" and width_of(factors) > 1 and count > _TERMS:
         return gram_in_kernel([(own.J, own.C) for own in factors])[structure.rows, structure.cols]
-    whole = [by_rows(own.J, own.C) for own in factors if own.used is None]
     if platform() != "cpu":
-        total = functools.reduce(jnp.add, [_square(J, CJ) for J, CJ in whole])
+        total = functools.reduce(jnp.add, [_square(*by_rows(own.J, own.C)) for own in factors])
         return total[structure.rows, structure.cols]
+    whole = [by_rows(own.J, own.C) for own in factors if own.used is None]
     patches = patches_of(structure)
     totals = _sums(whole, patches) if whole else _no_sums(factors, patches)
     for own in factors:

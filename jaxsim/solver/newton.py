@@ -134,7 +134,7 @@ def minimise(
         some = touching_first(problem.rows)
         if some is None:
             return on_all(tables, False)
-        problem = problem.replace(rows=some.rows(problem.rows, counted=True))
+        problem = problem.replace(rows=some.rows(problem.rows))
         found = _minimise(layout, limits, problem, smooth, guess, False)
         return found._replace(r=some.spread(tables[1].rows, found.r))
 
@@ -146,13 +146,7 @@ def minimise(
         return on_all(tables, gathered)
     lost = jnp.broadcast_to(few.lost, (width,))
     found = _minimise(
-        layout,
-        limits,
-        problem.replace(rows=few.rows(problem.rows, counted=True)),
-        smooth,
-        guess,
-        gathered,
-        lost,
+        layout, limits, problem.replace(rows=few.rows(problem.rows)), smooth, guess, gathered, lost
     )
     return in_some_worlds(on_more, lost, tables, found._replace(r=few.spread(problem.rows, found.r)))
 

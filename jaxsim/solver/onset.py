@@ -26,7 +26,7 @@ from jaxsim.solver.assembly import Problem
 from jaxsim.solver.contacts import bodies_of, frames, inverse_masses
 from jaxsim.solver.impedance import impedance, regularisation
 from jaxsim.solver.jacobian import DenseJacobian
-from jaxsim.solver.rows import Rows
+from jaxsim.solver.rows import Rows, join
 from jaxsim.solver.surface import in_use
 from jaxsim.structure.rows import ContactRows, RowLayout
 
@@ -42,13 +42,7 @@ def optimum_near(
     ).contact
     near = [_rows(model, data, rows, detected, reach, found.x) for rows in layout.contacts]
     own = problem.rows
-    rows = own.replace(
-        J=tuple(J for part in near for J in part.J) + own.J,  # contacts' rows are the last
-        **{
-            name: concat([getattr(part, name) for part in (*near, own)])
-            for name in ("D", "aref", "low", "high")
-        },
-    )
+    rows = join([*near, own, *own.cones])  # contacts' rows are the last
     added = len(rows.D) - len(own.D)
     silent = jnp.zeros((added, found.x.shape[-1]), found.x.dtype)
     f = found.f._replace(scalar=concat([silent, found.f.scalar]))
