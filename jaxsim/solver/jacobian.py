@@ -18,7 +18,7 @@ from jax import Array, lax
 
 from jaxsim.collision.vec import Vec
 from jaxsim.math.axis import add_rows, components, concat, contract, stack, take
-from jaxsim.math.gather import add_by_world, rows_by_world, width_of
+from jaxsim.math.gather import add_by_world, rows_by_world, widen, width_of
 from jaxsim.math.linear import bilinear
 from jaxsim.math.matrix import multiply, multiply_transposed
 from jaxsim.math.stage import platform, stage
@@ -155,7 +155,7 @@ class ContactJacobian(Record):
             own = _block_product(self.J, x, start, size=block_size(self.J.shape[1]))
             return lax.dynamic_update_slice_in_dim(found, own, start, 0)
 
-        return self._each(some, jnp.zeros((*self.J.shape[:2], x.shape[-1]), x.dtype))
+        return self._each(some, jnp.zeros((*self.J.shape[:2], width_of((self.J, x))), x.dtype))
 
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (n, dim, W)`."""
@@ -165,7 +165,7 @@ class ContactJacobian(Record):
         def some(start: Array, found: Array) -> Array:
             return _block_transpose(self.J, f, start, found, size=block_size(self.J.shape[1]))
 
-        return self._each(some, jnp.zeros((self.J.shape[2], f.shape[-1]), f.dtype))
+        return self._each(some, jnp.zeros((self.J.shape[2], width_of((self.J, f))), f.dtype))
 
     def _each(self, step: Callable[[Array, Array], Array], found: Array) -> Array:
         """The blocks of contacts that are looked at, one after the other."""
@@ -533,7 +533,7 @@ def gram_of(factors: Sequence[Factors], structure: TreeStructure) -> Array:
         return total[structure.rows, structure.cols]
     whole = [by_rows(own.J, own.C) for own in factors if own.used is None]
     patches = patches_of(structure)
-    totals = _sums(whole, patches) if whole else _no_sums(factors, patches)
+    totals = _sums(whole, patches) if whole else _no_sums(factors[0].J.dtype, patches)
     for own in factors:
         if own.used is not None:
             totals = _more_sums(own, totals, patches)
@@ -541,10 +541,9 @@ def gram_of(factors: Sequence[Factors], structure: TreeStructure) -> Array:
     return take(flat, _in_patches(patches, structure.n)[structure.rows, structure.cols])
 
 
-def _no_sums(factors: Sequence[Factors], patches: tuple[Patch, ...]) -> list[Array]:
+def _no_sums(dtype: Any, patches: tuple[Patch, ...]) -> list[Array]:
     """What sums begin with where no rows are always in use."""
-    width, dtype = width_of(factors), factors[0].J.dtype
-    return [jnp.zeros((bottom - top, right - left, width), dtype) for top, bottom, left, right in patches]
+    return [jnp.zeros((bottom - top, right - left, 1), dtype) for top, bottom, left, right in patches]
 
 
 def _more_sums(own: Factors, totals: list[Array], patches: tuple[Patch, ...]) -> list[Array]:
@@ -558,7 +557,8 @@ def _more_sums(own: Factors, totals: list[Array], patches: tuple[Patch, ...]) ->
         starts = start * dim, jnp.int32(0)
         return _outer_products([block], sums, [starts], terms=(size * dim,), patches=patches)
 
-    return each_block(own.used, size, add, totals)
+    width = width_of((own, totals))
+    return each_block(own.used, size, add, [widen(total, width) for total in totals])
 
 
 @stage

@@ -112,3 +112,23 @@ def test_contacts_in_use_alone_are_looked_at(dim, most):
     np.testing.assert_allclose(force, np.einsum("ndiw,ndw->iw", J, f), rtol=0, atol=1e-12)
     expected = np.einsum("ndiw,denw,nejw->ijw", J, C, J)[BRANCHES.rows, BRANCHES.cols]
     np.testing.assert_allclose(gram, expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("wide", ["J", "other", "nothing"])
+def test_contacts_in_use_of_arrays_that_worlds_share(wide):
+    """Worlds may share what moves contacts, as those that start in one state do, or what it is multiplied with."""
+    rng = np.random.default_rng(0)
+    of_J, of_other = (4 if wide == name else 1 for name in ("J", "other"))
+    J = jnp.asarray(of_branches(rng, 24 * 3, of_J).reshape(24, 3, BRANCHES.n, of_J))
+    x, f = (jnp.asarray(rng.standard_normal((*s, of_other))) for s in ((BRANCHES.n,), (24, 3)))
+    C = [[jnp.asarray(rng.uniform(0, 2, (24, of_other))) for _ in range(3)]] * 3
+    whole = DenseJacobian(J=jnp.asarray(rng.standard_normal((5, BRANCHES.n, 1)))).factors(jnp.ones((5, 1)))
+    found = []
+    for used in (None, jnp.full(1, 24)):
+        own = ContactJacobian(J=J, used=used)
+        with lowering_for("cpu"):
+            grams = [gram_of(factors, BRANCHES) for factors in ([own.factors(C)], [whole, own.factors(C)])]
+            found.append([own.product(x), own.transpose(f), *grams])
+    for counted, expected in zip(found[1], found[0], strict=True):
+        assert counted.shape == expected.shape
+        np.testing.assert_allclose(counted, expected, rtol=0, atol=1e-11)
