@@ -33,7 +33,7 @@ from jaxsim.math.blocks import block_size, in_blocks
 from jaxsim.math.derived import Cotangent, Leaves, Tangent, trace
 from jaxsim.math.few_kernels import in_few_kernels
 from jaxsim.math.gather import width_of
-from jaxsim.math.stage import common_platform, platform, x64
+from jaxsim.math.stage import common_platform, is_divided, platform, x64
 from jaxsim.pytree import bare
 
 __all__ = ["expand", "in_each", "lift", "squeeze"]
@@ -246,7 +246,7 @@ def _traced(
     signature = tuple(
         ((*x.shape[:-1], block if m else 1), np.dtype(x.dtype)) for x, m in zip(native, mapped, strict=True)
     )
-    return trace(function, signature, block, kind), block
+    return trace(function, signature, block, kind, divided), block
 
 
 @_native_p.def_abstract_eval
@@ -281,8 +281,7 @@ def _lower(ctx: Any, *args: Any, **params: Any) -> Any:
     """Inlines the native function; inside, nothing needs to know over which mesh axes it varies."""
     avals = [ShapedArray(a.shape, a.dtype) for a in ctx.avals_in]
     module = ctx.module_context
-    divided = getattr(module.axis_context, "num_devices", 1) > 1
-    run = functools.partial(_run, kind=common_platform(module.platforms), divided=divided)
+    run = functools.partial(_run, kind=common_platform(module.platforms), divided=is_divided(module))
     return mlir.lower_fun(run, multiple_results=True)(ctx.replace(avals_in=avals), *args, **params)
 
 

@@ -25,7 +25,7 @@ from jaxsim.math.derived import Cotangent, Leaves, Tangent, trace
 from jaxsim.math.few_kernels import call_in_few_kernels
 from jaxsim.math.gather import first_marked, width_of
 from jaxsim.math.linear import primitive
-from jaxsim.math.stage import platform
+from jaxsim.math.stage import divided, platform
 from jaxsim.math.whole import quotient, remainder
 
 __all__ = ["derived_of_few", "derived_where_asked", "lanes_of", "where_asked"]
@@ -274,7 +274,7 @@ def _traced(leaves: Leaves, function: Any, gathered: Sequence[bool]) -> ClosedJa
         ((1, *x.shape[1:-1], lanes) if own else tuple(x.shape), np.dtype(x.dtype))
         for x, own in zip(leaves, gathered, strict=True)
     )
-    return trace(function, types, lanes, platform())
+    return trace(function, types, lanes, platform(), divided())
 
 
 def _compute(*leaves: Array, function: Any, gathered: Any, places: Any) -> list[Array]:

@@ -19,6 +19,7 @@ from jaxsim.math.stage import platform, stage
 
 __all__ = [
     "add_rows",
+    "any_row",
     "components",
     "concat",
     "contract",
@@ -251,6 +252,11 @@ def sum_rows(x: Array) -> Array:
     for i in range(size, whole, size):
         total = total + x[i : i + size]
     return _rest(total if whole == n else jnp.concatenate([total, x[whole:]]))
+
+
+def any_row(x: Array) -> Array:
+    """Whether any along the first axis of (n, ..., W) is true; see `sum_rows`."""
+    return sum_rows(x.astype(jnp.int32)) > 0 if platform() == "cpu" else jnp.any(x, axis=0)
 
 
 def _added(x: Array) -> Array:

@@ -128,13 +128,15 @@ def _any_world(x: Any) -> Any:
     return jnp.any(x != 0, axis=tuple(range(x.ndim - 1)))
 
 
-def trace(function: Any, signature: tuple[Any, ...], width: int, kind: str) -> ClosedJaxpr:
+def trace(
+    function: Any, signature: tuple[Any, ...], width: int, kind: str, divided: bool = False
+) -> ClosedJaxpr:
     """The program of a function at types of its arguments, for a kind of platform; its results have all worlds.
 
     Traced once for type inference and lowering, once more if it is lowered for another platform than the default one,
     with other stage boundaries.
     """
-    return _trace(function, signature, width, kind, *_context())
+    return _trace(function, signature, width, kind, divided, *_context())
 
 
 def _context() -> tuple[Any, ...]:
@@ -144,11 +146,13 @@ def _context() -> tuple[Any, ...]:
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
-def _trace(function: Any, signature: tuple[Any, ...], width: int, kind: str, *context: Any) -> ClosedJaxpr:
+def _trace(
+    function: Any, signature: tuple[Any, ...], width: int, kind: str, divided: bool, *context: Any
+) -> ClosedJaxpr:
     del context
 
     def full_width(*leaves: Any) -> list[Any]:
         return [widen(jnp.asarray(x), width) for x in function(leaves)]
 
-    with lowering_for(kind):
+    with lowering_for(kind, divided):
         return jax.make_jaxpr(full_width)(*(jax.ShapeDtypeStruct(s, d) for s, d in signature))

@@ -31,7 +31,7 @@ from jax.interpreters.partial_eval import dce_jaxpr
 
 from jaxsim.math.linear import computation_of
 from jaxsim.math.loops import LOOPS
-from jaxsim.math.stage import lowering_for, x64
+from jaxsim.math.stage import divided, lowering_for, x64
 
 __all__ = ["call_in_few_kernels", "in_few_kernels"]
 
@@ -61,7 +61,12 @@ def in_few_kernels(program: ClosedJaxpr) -> Callable[..., list[Any]] | None:
 
 
 def call_in_few_kernels(function: Callable[..., Any], *args: Any) -> Any:
-    """Calls a function of trees of arrays, in a larger program of a CPU, as few kernels if that can be; not nested."""
+    """Calls a function of trees of arrays, in a larger program of a CPU, as few kernels if that can be; not nested.
+
+    It cannot where XLA divides the program among devices, whose messages no kernel holds.
+    """
+    if divided():
+        return function(*args)
     leaves, tree = jax.tree.flatten(args)
     program, result = jax.make_jaxpr(
         lambda *leaves: function(*jax.tree.unflatten(tree, leaves)), return_shape=True

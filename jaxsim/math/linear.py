@@ -20,7 +20,7 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from jaxsim.math.stage import common_platform, lowering_for, x64
+from jaxsim.math.stage import common_platform, is_divided, lowering_for, x64
 
 __all__ = ["bilinear", "computation_of", "kernel_computation_of", "linear", "operation", "primitive"]
 
@@ -63,7 +63,10 @@ def primitive(name: str, compute: Callable[..., Any], multiple_results: bool) ->
         return jax.jit(functools.partial(compute, **params))(*args)
 
     def lower(ctx: Any, *args: Any, **params: Any) -> Any:
-        with lowering_for(common_platform(ctx.module_context.platforms)):  # its stages are traced here
+        module = ctx.module_context
+        with lowering_for(
+            common_platform(module.platforms), is_divided(module)
+        ):  # its stages are traced here
             return mlir.lower_fun(compute, multiple_results=multiple_results)(ctx, *args, **params)
 
     made.def_impl(run)

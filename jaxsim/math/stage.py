@@ -4,7 +4,8 @@ XLA for CPU drops `lax.optimization_barrier` before it fuses, and then computes 
 consumers; in a chain of stages this grows exponentially. There a boundary is a call that must not be inlined. XLA for
 GPUs and TPUs does not fuse *inside* such a call at all, so every slice would be a kernel: there a stage is an ordinary
 call, which is inlined. The choice goes by the platform that a program is lowered for, which `worlds` knows and which
-may be another than that of the machine. Whatever else differs by platform asks `platform` too.
+may be another than that of the machine. Whatever else differs by platform asks `platform` too; `divided` tells whether
+XLA divides the program among several devices.
 
 A derivative keeps what goes into such a call and computes the inside again: it is a few operations on each number,
 and what would be kept of it instead is a kernel each on the way there. What is long, or has a search inside, is a
@@ -22,13 +23,23 @@ from typing import Any, TypeVar
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-__all__ = ["common_platform", "long_stage", "lowering_for", "platform", "stage", "x64"]
+__all__ = [
+    "common_platform",
+    "divided",
+    "is_divided",
+    "long_stage",
+    "lowering_for",
+    "platform",
+    "stage",
+    "x64",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class _Chosen(threading.local):
     platform: str | None = None
+    divided: bool = False
 
 
 _chosen = _Chosen()
@@ -47,6 +58,16 @@ def platform() -> str:
     return "cuda" if backend == "gpu" else backend
 
 
+def is_divided(module_context: Any) -> bool:
+    """Whether XLA divides a program, by JAX's context of its lowering; `shard_map` and `pmap` have done so before."""
+    return getattr(module_context.axis_context, "num_devices", 1) > 1
+
+
+def divided() -> bool:
+    """Whether XLA divides what is traced now among several devices, and puts their messages between its operations."""
+    return _chosen.divided
+
+
 def x64() -> bool:
     """Whether what is traced now has numbers of 64 bits where nothing else is said."""
     config: Any = jax.config
@@ -54,13 +75,14 @@ def x64() -> bool:
 
 
 @contextlib.contextmanager
-def lowering_for(platform: str) -> Iterator[None]:
-    """Chooses the platform of what is traced inside."""
-    before, _chosen.platform = _chosen.platform, platform
+def lowering_for(platform: str, divided: bool = False) -> Iterator[None]:
+    """Chooses the platform of what is traced inside, and whether XLA divides it among several devices."""
+    before = _chosen.platform, _chosen.divided
+    _chosen.platform, _chosen.divided = platform, divided
     try:
         yield
     finally:
-        _chosen.platform = before
+        _chosen.platform, _chosen.divided = before
 
 
 def stage(function: _F) -> _F:
@@ -80,21 +102,24 @@ def _staged(function: _F, again: bool) -> _F:
     """Makes a function a stage; `again`: whether a derivative computes it again."""
 
     @functools.lru_cache(maxsize=256)
-    def compiled(names: tuple[str, ...], platform: str) -> Callable[..., Any]:
+    def compiled(names: tuple[str, ...], platform: str, divided: bool) -> Callable[..., Any]:
         @functools.wraps(function)
         def body(*args: Any, **static: Any) -> Any:
             run = functools.partial(function, **static)
             if again and platform == "cpu":
                 run = jax.checkpoint(run, prevent_cse=False)
             # said again of what is inside: when JAX traces the inside again, to differentiate it, it is inside the mark
-            with lowering_for(platform), set_xla_metadata(inlineable="true" if platform == "cpu" else None):
+            with (
+                lowering_for(platform, divided),
+                set_xla_metadata(inlineable="true" if platform == "cpu" else None),
+            ):
                 return run(*args)
 
         return jax.jit(body, static_argnames=names)
 
     @functools.wraps(function)
     def call(*args: Any, **static: Any) -> Any:
-        run = compiled(tuple(static), platform())
+        run = compiled(tuple(static), platform(), divided())
         if platform() != "cpu":
             return run(*args, **static)
         with set_xla_metadata(inlineable="false"):

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.math.axis import split, sum_rows
+from jaxsim.math.few_kernels import call_in_few_kernels
 from jaxsim.math.lanes import has_kernels
 from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone
@@ -53,6 +54,20 @@ def search(
     smooth = sum_rows(balance * p), sum_rows(inertial_p * p)
     if has_kernels(p.dtype) and p.shape[-1] > 1:
         return search_in_kernel(find_zero, slopes_of(rows, r, row_p), smooth, tolerance, iterations)
+    if platform() == "cpu" and p.shape[-1] > 1:  # else each evaluation would be dozens of small kernels
+        return call_in_few_kernels(_search, rows, smooth, r, row_p, tolerance, iterations)
+    return _search(rows, smooth, r, row_p, tolerance, iterations)
+
+
+def _search(
+    rows: Rows,
+    smooth: tuple[Array, Array],
+    r: RowValues,
+    row_p: RowValues,
+    tolerance: Array,
+    iterations: Array,
+) -> Array:
+    """`search` in the program at hand, from the derivatives of the smooth part of the cost at the start."""
     return find_zero(slope_function(rows, smooth, r, row_p), tolerance, iterations)
 
 

@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.math.axis import sum_rows, take
+from jaxsim.math.axis import any_row, sum_rows, take
 from jaxsim.math.gather import width_of
 from jaxsim.math.some import MANY_WORLDS, in_some_worlds
 from jaxsim.math.stage import platform, stage
@@ -162,8 +162,8 @@ def _minimise(
 ) -> Solution:
     """Iterates until all worlds are done, but for those that are left out.
 
-    Most worlds are done after one step. On a CPU, where work counts, some of the others are gathered (if `gathered`) in
-    narrower loops, so that the few that take long do not make all of them pay.
+    On a CPU, where work counts, once half of them are done some of the others are gathered (if `gathered`) in narrower
+    loops, so that the few that take long do not make all of them pay.
     """
     multiply = linalg.product_of(layout.inertia, problem.M)
     state = start(problem, multiply, smooth, guess)
@@ -172,7 +172,7 @@ def _minimise(
         state = state._replace(done=state.done | left_out)
     if not gathered or platform() != "cpu":
         return finish(layout, limits, problem, smooth, state)
-    state = _iterate(layout, limits, problem, multiply, smooth, state)
+    state = finish(layout, limits, problem, smooth, state, left=state.done.size // 2)
 
     def rest(tables: tuple[Limits, Problem, Array], state: Solution) -> Solution:
         return finish(layout, *tables, state)
@@ -180,11 +180,13 @@ def _minimise(
     return in_some_worlds(rest, ~state.done, (limits, problem, smooth), state)
 
 
-def finish(layout: RowLayout, limits: Limits, problem: Problem, smooth: Array, state: Solution) -> Solution:
-    """Iterates until all worlds are done."""
+def finish(
+    layout: RowLayout, limits: Limits, problem: Problem, smooth: Array, state: Solution, left: int = 0
+) -> Solution:
+    """Iterates until all worlds are done but for `left` or fewer."""
     multiply = linalg.product_of(layout.inertia, problem.M)
     step = functools.partial(_iterate, layout, limits, problem, multiply, smooth)
-    return lax.while_loop(lambda s: ~jnp.all(s.done), step, state)
+    return lax.while_loop(lambda s: jnp.sum(~s.done) > left, step, state)
 
 
 def start(problem: Problem, multiply: Product, smooth: Array, guess: Array | None) -> Solution:
@@ -305,9 +307,9 @@ def _advance(rows: Rows, limit: Array, state: Solution, step: _Step) -> Solution
 def _same(rows: Rows, a: RowValues, b: RowValues) -> tuple[Array, Array]:
     """Whether no row changed its zone, `(W,)`, and whether none is where its cost is not quadratic, `(W,)`."""
     changed = cone.scalar_zone(rows, a.scalar) != cone.scalar_zone(rows, b.scalar)
-    same, quadratic = ~jnp.any(changed, axis=0), jnp.ones((1,), bool)
+    same, quadratic = ~any_row(changed), jnp.ones((1,), bool)
     for group, x, y in zip(rows.cones, a.cones, b.cones, strict=True):
         zone = cone.cone_zone(group, y)
-        same = same & jnp.all(cone.cone_zone(group, x) == zone, axis=0)
-        quadratic = quadratic & jnp.all(zone != cone.NOT_QUADRATIC, axis=0)
+        same = same & ~any_row(cone.cone_zone(group, x) != zone)
+        quadratic = quadratic & ~any_row(zone == cone.NOT_QUADRATIC)
     return same, quadratic

@@ -51,6 +51,29 @@ def test_trajectories_are_those_of_one_device(model, batch):
     assert re.findall(words, alone.as_text())
 
 
+ELLIPSOIDS = """
+<mujoco>
+  <worldbody>
+    <geom type="ellipsoid" size=".1 .2 .3"/>
+    <body pos=".2 0 0"><joint type="slide" axis="1 0 0"/><geom type="ellipsoid" size=".15 .2 .1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_searches_of_worlds_that_jit_alone_divides():
+    """On one device they are functions of machine code, in which no devices ask each other."""
+    model = jaxsim.load_model(ELLIPSOIDS)
+    empty = jaxsim.make_data(model)
+    data = jax.vmap(lambda x: empty.replace(qpos=x[None]))(jnp.linspace(-0.1, 0.2, 64))
+
+    def contacts(model: jaxsim.Model, data: jaxsim.Data) -> jax.Array:
+        return jaxsim.collision(model, jaxsim.kinematics(model, data)).contact.dist
+
+    found = jax.jit(jax.vmap(contacts, (None, 0)))
+    np.testing.assert_allclose(found(model, parallel.spread(data)), found(model, data), atol=1e-12)
+
+
 def test_a_second_call_does_not_compile_again(model, batch):
     data = parallel.spread(batch[0])
     step = jax.jit(parallel.vmap(jaxsim.step, in_axes=(None, 0)))
