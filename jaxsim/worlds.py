@@ -223,13 +223,21 @@ def _run(
     """
     native = [x if m else x[..., None] for x, m in zip(leaves, mapped, strict=True)]
     kind = platform() if kind is None else kind
+    if kind == "cpu" and not divided:
+        # as the loops and calls inside want it: a table of meshes would be copied each step
+        native = [x if m else _rows_first(x) for x, m in zip(native, mapped, strict=True)]
     jaxpr, block = _traced(native, function, mapped, width, kind, divided)
     run = (in_few_kernels(jaxpr) if kind == "cpu" and width <= 1 else None) or _jaxpr_as_fun(jaxpr)
     results = in_blocks(run, native, mapped, max(width, 1), block)
     if kind not in ("cpu", "any") and not divided:
         # a per-world layout of results would be that of all that they are computed from
-        results = [with_layout_constraint(x, Layout(tuple(range(x.ndim)))) for x in results]
+        results = [_rows_first(x) for x in results]
     return results if width else [x[..., 0] for x in results]
+
+
+def _rows_first(x: Any) -> Any:
+    """With the layout of C's arrays."""
+    return with_layout_constraint(x, Layout(tuple(range(x.ndim))))
 
 
 def _traced(

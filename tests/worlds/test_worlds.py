@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 import jax
@@ -338,6 +339,24 @@ def test_native_code_sees_worlds_last() -> None:
     f = worlds.lift(spy)
     jax.vmap(jax.vmap(f))(jnp.ones((4, 5, N)))
     assert seen[-1] == (N, 20)
+
+
+@pytest.mark.optimised
+@pytest.mark.parametrize("width", [0, 40])
+def test_tables_that_a_loop_reads_are_not_copied(width: int) -> None:
+    """Those of meshes have millions of entries, and a step loops."""
+
+    def native(table: Any, x: Any) -> Any:
+        def more(k: Any, x: Any) -> Any:
+            return x + table[k, 0] * jnp.cos(x)
+
+        return jax.lax.fori_loop(jnp.int32(0), jnp.sum(table[0, 0]).astype(jnp.int32), more, x)
+
+    lifted = worlds.lift(native)
+    run = jax.jit(jax.vmap(lifted, (None, 0)) if width else lifted)
+    program = run.lower(jnp.ones((5000, 9)), jnp.ones((width,) if width else ())).compile().as_text()
+    assert re.search(r"f64\[5000,9,1\]", program)
+    assert not re.search(r"f64\[5000,9,1\]\S* (copy|fusion)\(", program)
 
 
 def test_one_trace_per_shape() -> None:
