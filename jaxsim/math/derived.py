@@ -128,13 +128,11 @@ def _any_world(x: Any) -> Any:
     return jnp.any(x != 0, axis=tuple(range(x.ndim - 1)))
 
 
-def trace(
-    function: Any, signature: tuple[Any, ...], width: int, kind: str, divided: bool = False
-) -> ClosedJaxpr:
+def trace(function: Any, signature: tuple[Any, ...], width: int, kind: str, divided: bool) -> ClosedJaxpr:
     """The program of a function at types of its arguments, for a kind of platform; its results have all worlds.
 
     Traced once for type inference and lowering, once more if it is lowered for another platform than the default one,
-    with other stage boundaries.
+    with other stage boundaries, or if XLA divides it (`divided`), where some loops are no kernels.
     """
     return _trace(function, signature, width, kind, divided, *_context())
 

@@ -64,9 +64,8 @@ def primitive(name: str, compute: Callable[..., Any], multiple_results: bool) ->
 
     def lower(ctx: Any, *args: Any, **params: Any) -> Any:
         module = ctx.module_context
-        with lowering_for(
-            common_platform(module.platforms), is_divided(module)
-        ):  # its stages are traced here
+        # its stages are traced here
+        with lowering_for(common_platform(module.platforms), is_divided(module)):
             return mlir.lower_fun(compute, multiple_results=multiple_results)(ctx, *args, **params)
 
     made.def_impl(run)
