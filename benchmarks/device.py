@@ -49,6 +49,7 @@ class Task:
         steps: Steps of a rollout, which is one call.
         repeats: Rollouts that are measured.
         kernels: Whether to add the time of each kernel of a GPU.
+        gradient: Whether to measure the gradient of a rollout instead, with respect to all controls.
     """
 
     case: str
@@ -58,6 +59,7 @@ class Task:
     steps: int
     repeats: int
     kernels: bool
+    gradient: bool = False
 
 
 def main(
@@ -67,6 +69,7 @@ def main(
     steps: int = 50,
     repeats: int = 3,
     kernels: bool = False,
+    gradients: bool = False,
     limit: float = 600.0,
     out: Path = Path(__file__).parent / "results",
     name: str = "device",
@@ -80,6 +83,7 @@ def main(
         steps: Steps of a rollout.
         repeats: Rollouts that are measured.
         kernels: Whether to add the time of each kernel of a GPU, for jaxsim.
+        gradients: Whether to measure the gradients of rollouts too, for jaxsim.
         limit: Seconds after which what is not measured is left out; after half of them measuring begins.
         out: Folder for the results.
         name: Name of the results' files.
@@ -97,8 +101,18 @@ def main(
                 results += [{"case": case, "engine": e, "worlds": n, "left_out": str(error)} for e, n in runs]
                 continue
             tasks += [Task(case, file, e, n, steps, repeats, kernels and e == "jaxsim") for e, n in runs]
+            if gradients and "jaxsim" in engines:
+                tasks += [Task(case, file, "jaxsim", n, steps, repeats, False, True) for n in worlds]
         for task, found in _measured(tasks, begin, limit):
-            results.append({"case": task.case, "engine": task.engine, "worlds": task.worlds, **found})
+            results.append(
+                {
+                    "case": task.case,
+                    "engine": task.engine,
+                    "worlds": task.worlds,
+                    "gradient": task.gradient,
+                    **found,
+                }
+            )
             console.print(_line(results[-1]), highlight=False)
             out.mkdir(parents=True, exist_ok=True)
             (out / f"{name}.json").write_text(json.dumps(results, indent=1) + "\n")
@@ -177,7 +191,8 @@ def measure(task: Task, ready: Any = lambda: None) -> dict[str, Any]:
 
     Returns:
         Machine, seconds to lower and compile, bytes of a call, steps a second of each rollout, and with `kernels` the
-        time of the device and of each kernel, ms a step.
+        time of the device and of each kernel, ms a step; with `gradient` steps a second with the gradient, and beside
+        them those of the same rollout without.
     """
     engine = ENGINES[task.engine](task.path)
     few = workload(task.path, ENGINES["mujoco"](task.path), min(_STATES, task.worlds), task.steps, 0)
@@ -185,6 +200,8 @@ def measure(task: Task, ready: Any = lambda: None) -> dict[str, Any]:
     qpos, qvel, act = (np.concatenate([x] * times) for x in (few.qpos, few.qvel, few.act))
     work = Workload(task.path, qpos, qvel, act, np.concatenate([few.ctrl] * times, 1)).head(task.worlds)
     start = time.perf_counter()
+    if task.gradient:
+        return _gradient(engine, work, task.repeats, ready)
     found: dict[str, Any] = {"memory_bytes": engine.prepare(work, task.steps)}
     found |= {"compile_s": time.perf_counter() - start, "machine": machine()}
     ready()
@@ -194,6 +211,21 @@ def measure(task: Task, ready: Any = lambda: None) -> dict[str, Any]:
     found["finite"] = bool(np.isfinite(engine.final_state()[0]).all())
     if task.kernels and isinstance(engine, JaxEngine):
         found["kernels_ms"] = _kernels(engine, task.steps)
+    return found
+
+
+def _gradient(engine: Any, work: Workload, repeats: int, ready: Any) -> dict[str, Any]:
+    """What `measure` finds of a rollout's gradient."""
+    rollout, both, _, memory, seconds = engine.gradient(work)
+    found = {"memory_bytes": memory, "compile_s": seconds, "machine": machine()}
+    ready()
+    for name, run in (("rollout_steps_per_s", rollout), ("steps_per_s", both)):
+        times = []
+        for _ in range(repeats + 1):
+            start = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - start)
+        found[name] = [work.worlds * work.steps / t for t in times[1:]]
     return found
 
 
@@ -214,7 +246,8 @@ def _kernels(engine: JaxEngine, steps: int) -> list[tuple[str, int, float]]:
 
 
 def _line(result: dict[str, Any]) -> str:
-    at = f"{result['case']}, {result['engine']}, {result['worlds']:,} worlds: "
+    what = " gradient" if result.get("gradient") else ""
+    at = f"{result['case']}, {result['engine']}{what}, {result['worlds']:,} worlds: "
     if "left_out" in result:
         return at + f"left out, {result['left_out'].rstrip('.')}"
     return at + f"{max(result['steps_per_s']):,.0f} steps/s"
@@ -226,7 +259,8 @@ def page(results: list[dict[str, Any]], name: str) -> str:
     results = sorted(
         results, key=lambda r: (first.index(r["case"]), r["worlds"], list(ENGINES).index(r["engine"]))
     )
-    measured = [r for r in results if "left_out" not in r]
+    gradients = [r for r in results if r.get("gradient") and "left_out" not in r]
+    measured = [r for r in results if not r.get("gradient") and "left_out" not in r]
     lines = [f"# Engines on a device ({name})", ""]
     if measured:
         on = next((r["machine"] for r in measured if r["engine"] != "mujoco"), measured[0]["machine"])
@@ -255,6 +289,17 @@ def page(results: list[dict[str, Any]], name: str) -> str:
         memory = f"{r['memory_bytes'] / 1e6:,.1f} MB" if r["memory_bytes"] else "-"
         lines.append(f"| {' | '.join(cells)} | {memory} |")
     lines += [f"\n{_line(r)}." for r in results if "left_out" in r]
+    if gradients:
+        lines += ["", "Gradients of jaxsim's rollouts with respect to all controls:", ""]
+        lines += ["| case | worlds | steps/s | times the rollout | memory | compiled in |"]
+        lines += ["| --- | --- | --- | --- | --- | --- |"]
+    for r in gradients:
+        rate = max(r["steps_per_s"])
+        ratio = max(r["rollout_steps_per_s"]) / rate
+        memory = f"{r['memory_bytes'] / 1e6:,.1f} MB"
+        lines.append(
+            f"| {r['case']} | {r['worlds']:,} | {rate:,.0f} | {ratio:.2f} x | {memory} | {r['compile_s']:.0f} s |"
+        )
     for r in measured:
         if r.get("kernels_ms"):
             whole = sum(ms for _, _, ms in r["kernels_ms"])
