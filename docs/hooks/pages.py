@@ -23,7 +23,7 @@ def on_files(files: Any, config: Any) -> Any:
 
     for page, source in (
         ("benchmarks.md", "cpu.md"),
-        *((x, x) for x in ("cpu.png", "scenes.md", "scenes.png", "h100.md")),
+        *((x, x) for x in ("cpu.png", "scenes.md", "scenes.png", "h100.md", "h200.md")),
     ):
         files.append(File.generated(config, page, abs_src_path=str(RESULTS / source)))
     files.append(File.generated(config, "api/fields.md", content=fields()))

@@ -61,10 +61,12 @@ def conjugate_gradients(
         """One step of the worlds that are not done."""
         at, p = state.at, state.p
         inertial_p, row_p = multiply(p), product(rows, p)
-        small = jnp.maximum(enough * jnp.sqrt(sum_rows(p * p)), -_SEARCH_RELATIVE * sum_rows(state.g * p))
+        start = sum_rows(state.g * p)
+        small = jnp.maximum(enough * jnp.sqrt(sum_rows(p * p)), -_SEARCH_RELATIVE * start)
         small = jnp.where(at.done, jnp.inf, small)
         direction = (p, inertial_p, row_p)
-        t = search(rows, at.inertial - problem.force, direction, at.r, small, option.ls_iterations)
+        balance = at.inertial - problem.force
+        t = search(rows, balance, direction, at.r, start, small, option.ls_iterations)
         t = jnp.where(at.done, 0, t)
         before = (at.x, at.inertial, at.r)
         x, inertial, r = jax.tree.map(lambda a, b: a + t * b, before, direction)

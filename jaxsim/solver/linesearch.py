@@ -34,6 +34,7 @@ def search(
     balance: Array,
     direction: tuple[Array, Array, RowValues],
     r: RowValues,
+    start: Array,
     tolerance: Array,
     iterations: Array,
 ) -> Array:
@@ -44,6 +45,7 @@ def search(
       balance: M x - force at the start.
       direction: p, M p and J p.
       r: residuals at the start.
+      start: slope at the start, `(W,)`.
       tolerance: magnitude of slope that counts as zero, `(W,)`.
       iterations: most evaluations.
 
@@ -53,10 +55,11 @@ def search(
     p, inertial_p, row_p = direction
     smooth = sum_rows(balance * p), sum_rows(inertial_p * p)
     if has_kernels(p.dtype) and p.shape[-1] > 1:
-        return search_in_kernel(find_zero, slopes_of(rows, r, row_p), smooth, tolerance, iterations)
+        parts = slopes_of(rows, r, row_p)
+        return search_in_kernel(find_zero, parts, smooth, start, tolerance, iterations)
     if platform() == "cpu" and p.shape[-1] > 1:  # else each evaluation would be dozens of small kernels
-        return call_in_few_kernels(_search, rows, smooth, r, row_p, tolerance, iterations)
-    return _search(rows, smooth, r, row_p, tolerance, iterations)
+        return call_in_few_kernels(_search, rows, smooth, r, row_p, start, tolerance, iterations)
+    return _search(rows, smooth, r, row_p, start, tolerance, iterations)
 
 
 def _search(
@@ -64,11 +67,12 @@ def _search(
     smooth: tuple[Array, Array],
     r: RowValues,
     row_p: RowValues,
+    start: Array,
     tolerance: Array,
     iterations: Array,
 ) -> Array:
     """`search` in the program at hand, from the derivatives of the smooth part of the cost at the start."""
-    return find_zero(slope_function(rows, smooth, r, row_p), tolerance, iterations)
+    return find_zero(slope_function(rows, smooth, r, row_p), start, tolerance, iterations)
 
 
 def slope_function(rows: Rows, smooth: tuple[Array, Array], r: RowValues, row_p: RowValues) -> Slope:
@@ -151,33 +155,96 @@ def _total(x: Array) -> Array:
     return sum_rows(x) if platform() == "cpu" else jnp.sum(x, axis=0)
 
 
-def find_zero(slope: Slope, tolerance: Array, iterations: Array) -> Array:
+def find_zero(slope: Slope, start: Array, tolerance: Array, iterations: Array) -> Array:
     """Finds where a slope is zero; see `search`.
+
+    A step of Newton's method is taken inside of the bracket, as long as two of them halve it. Where the slope bends, as
+    where a contact begins to touch or to slip, they may not; then the step is one of Chandrupatla's method (1997).
 
     Args:
       slope: first and second derivative of the cost at a step `(W,)`, each `(W,)`.
+      start: its slope at the start, `(W,)`, below zero.
       tolerance: magnitude of slope that counts as zero, `(W,)`, of the step's type.
       iterations: most evaluations.
     """
     one = jnp.ones_like(tolerance)
 
-    def evaluate(carry: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Looks at the step, its bracket, the flattest so far and its slope, who is going, evaluations; all (W,)."""
-        t, low, high, best, least, going, count = carry
+    def evaluate(state: _Search) -> _Search:
+        """Looks at the step."""
+        t = state.t
         first, second = slope(t)
-        count = count + going
-        flatter = (going > 0) & (jnp.abs(first) < least)
-        best, least = jnp.where(flatter, t, best), jnp.where(flatter, jnp.abs(first), least)
-        going = jnp.where((jnp.abs(first) > tolerance) & (count < iterations), going, 0)
-        low, high = jnp.where(first < 0, t, low), jnp.where(first < 0, high, t)
+        count = state.count + state.going
+        flatter = (state.going > 0) & (jnp.abs(first) < state.least)
+        best, least = jnp.where(flatter, t, state.best), jnp.where(flatter, jnp.abs(first), state.least)
+        going = jnp.where((jnp.abs(first) > tolerance) & (count < iterations), state.going, 0)
+        short = first < 0
+        last = t, first
+        left = _either(short, state.low, state.high)
+        low, high = _either(short, last, state.low), _either(short, state.high, last)
+        other = _either(short, high, low)
+        width = high[0] - low[0]
         newton = t - first / second
-        middle = jnp.where(jnp.isinf(high), 2 * t, 0.5 * (low + high))
-        better = jnp.where((newton > low) & (newton < high), newton, middle)
-        return jnp.where(going > 0, better, t), low, high, best, least, going, count
+        inside = (newton > low[0]) & (newton < high[0]) & ~(width > 0.5 * state.widths[1])
+        step = jnp.where(inside, newton, _narrowing(last, other, left, low, high))
+        widths = width, state.widths[0]
+        return _Search(jnp.where(going > 0, step, t), low, high, widths, best, least, going, count)
 
-    none = jnp.zeros(tolerance.shape, jnp.int32)
-    start = (one, 0 * one, one + jnp.inf, one, one + jnp.inf, none + 1, none)
+    none, far = jnp.zeros(tolerance.shape, jnp.int32), one + jnp.inf
+    state = _Search(one, (0 * one, start + 0 * one), (far, far), (far, far), one, far, none + 1, none)
     if platform() != "cpu":  # fused with what comes before, where constants would be kernels of their own
-        start = evaluate(start)
+        state = evaluate(state)
     # kernels of Triton know no `any`, those of Mosaic carry no truth values
-    return lax.while_loop(lambda carry: jnp.max(carry[5]) > 0, evaluate, start)[3]
+    return lax.while_loop(lambda state: jnp.max(state.going) > 0, evaluate, state).best
+
+
+_Point = tuple[Array, Array]
+"""A step and the slope there, each `(W,)`."""
+
+
+class _Search(NamedTuple):
+    """Where a search is, in each world.
+
+    Attributes:
+      t: the step to be looked at.
+      low: the longest so far that is too short.
+      high: the shortest that is too long; infinite: none yet.
+      widths: distance of these two, and as it was before.
+      best: of all steps tried that of the flattest slope.
+      least: magnitude of this slope.
+      going: 1 where it goes on, else 0.
+      count: evaluations.
+    """
+
+    t: Array
+    low: _Point
+    high: _Point
+    widths: tuple[Array, Array]
+    best: Array
+    least: Array
+    going: Array
+    count: Array
+
+
+def _either(which: Array, one: _Point, other: _Point) -> _Point:
+    return jnp.where(which, one[0], other[0]), jnp.where(which, one[1], other[1])
+
+
+def _narrowing(last: _Point, other: _Point, left: _Point, low: _Point, high: _Point) -> Array:
+    """The step of Chandrupatla's method: where a quadratic through three points is zero, if that is safe, or half way.
+
+    Args:
+      last: the last point.
+      other: the end of the bracket beyond the zero.
+      left: the end that the last point replaced; if there was none, a line takes the place of the quadratic.
+      low: of `last` and `other` the shorter step.
+      high: the longer.
+    """
+    (a, at_a), (b, at_b), (c, at_c) = last, other, left
+    share, height = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
+    quadratic = at_a / (at_b - at_a) * at_c / (at_b - at_c)
+    quadratic = quadratic + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)
+    safe = (height * height < share) & ((1 - height) * (1 - height) < 1 - share)
+    line = low[0] - low[1] * ((high[0] - low[0]) / (high[1] - low[1]))
+    step = jnp.where(jnp.isinf(c), line, jnp.where(safe, a + quadratic * (b - a), -1))
+    middle = jnp.where(jnp.isinf(high[0]), 2 * a, 0.5 * (low[0] + high[0]))
+    return jnp.where((step > low[0]) & (step < high[0]), step, middle)

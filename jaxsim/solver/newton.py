@@ -225,7 +225,8 @@ def _iterate(
     enough = jnp.maximum(enough, relative * 2 * decrement)
     enough = jnp.where(near | state.done, jnp.inf, enough)
     direction = (p, inertial_p, row_p)
-    t = search(rows, state.inertial - problem.force, direction, state.r, enough, limits.evaluations)
+    balance = state.inertial - problem.force
+    t = search(rows, balance, direction, state.r, -2 * decrement, enough, limits.evaluations)
     longest = jnp.maximum(state.longest, 2 * decrement)
     step = _Step(t, direction, longest, near, rough & (not layout.whole), lost=jnp.isnan(decrement))
     return _advance(rows, limits.iterations, state, step)

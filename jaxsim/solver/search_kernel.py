@@ -44,6 +44,7 @@ def search_in_kernel(
     find: Callable[..., Array],
     parts: Sequence[Part],
     smooth: tuple[Array, Array],
+    start: Array,
     tolerance: Array,
     iterations: Array,
     interpret: bool = False,
@@ -51,9 +52,10 @@ def search_in_kernel(
     """Finds where the slope of the cost is zero.
 
     Args:
-      find: `linesearch.find_zero`, of a slope function, tolerance and iterations.
+      find: `linesearch.find_zero`.
       parts: the rows and contacts.
       smooth: first and second derivative of the rest of the cost at the start, (W,).
+      start: slope of all of it there, (W,).
       tolerance: magnitude of slope that counts as zero, (W,).
       iterations: most evaluations, (1,) or (W,).
       interpret: whether to run the kernel without compiling it, for tests.
@@ -62,7 +64,7 @@ def search_in_kernel(
       Step (W,).
     """
     width, dtype = tolerance.shape[-1], tolerance.dtype
-    given = [jnp.broadcast_to(x, (width,)) for x in (*smooth, tolerance, iterations.astype(jnp.int32))]
+    given = [jnp.broadcast_to(x, (width,)) for x in (*smooth, start, tolerance, iterations.astype(jnp.int32))]
     numbers = [x for part in parts for x in part.numbers.values()]
     kernel = functools.partial(_kernel, find, [(part.slope, tuple(part.numbers)) for part in parts])
     step = jax.ShapeDtypeStruct((width,), dtype)
@@ -76,15 +78,15 @@ def _kernel(
     *refs: Any,
 ) -> None:
     """Sums the slopes of rows and contacts, some at a time, at every step that is looked at."""
-    first, second, tolerance, iterations, *numbers, step = refs
-    start, lanes, left = (first[...], second[...]), len(step.shape), iter(numbers)
+    first, second, start, tolerance, iterations, *numbers, step = refs
+    smooth, lanes, left = (first[...], second[...]), len(step.shape), iter(numbers)
     own = [{name: next(left) for name in names} for _, names in parts]
     # contacts that touch come first
     in_use = [rows_in_use(part["D"], step.shape, _MOST) for part in own]
 
     def slope(t: Array) -> tuple[Array, Array]:
         """First and second derivative of the cost at a step, (lanes)."""
-        total = start[0] + t * start[1], start[1]
+        total = smooth[0] + t * smooth[1], smooth[1]
         for (of_rows, _), part, rows in zip(parts, own, in_use, strict=True):
             count = part["D"].shape[0]
             some = rows_together(count, _MOST)
@@ -94,7 +96,7 @@ def _kernel(
             total = total[0] + jnp.sum(found[0], axis=0), total[1] + jnp.sum(found[1], axis=0)
         return total
 
-    step[...] = find(slope, tolerance[...], iterations[...])
+    step[...] = find(slope, start[...], tolerance[...], iterations[...])
 
 
 def _add(

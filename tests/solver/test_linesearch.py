@@ -41,7 +41,7 @@ def problem(rng):
 def test_finds_the_zero(platform):
     ours, slope = problem(np.random.default_rng(0))
     with lowering_for(platform):
-        t = find_zero(ours, jnp.full(WORLDS, 1e-10), jnp.asarray(50))
+        t = find_zero(ours, slope(0), jnp.full(WORLDS, 1e-10), jnp.asarray(50))
         np.testing.assert_allclose(ours(t)[0], slope(np.asarray(t)), rtol=0, atol=1e-10)
     np.testing.assert_allclose(slope(np.asarray(t)), 0, atol=1e-9)
     assert (slope(np.asarray(t) - 1e-6) < 0).all()
@@ -49,9 +49,9 @@ def test_finds_the_zero(platform):
 
 @pytest.mark.parametrize("platform", ["cpu", "cuda"])
 def test_a_full_step_that_fits_is_exactly_one(platform):
-    ours, _ = problem(np.random.default_rng(1))
+    ours, slope = problem(np.random.default_rng(1))
     with lowering_for(platform):
-        t = find_zero(ours, jnp.full(WORLDS, 1e6), jnp.asarray(50))
+        t = find_zero(ours, slope(0), jnp.full(WORLDS, 1e6), jnp.asarray(50))
     np.testing.assert_array_equal(t, 1)
 
 
@@ -61,6 +61,23 @@ def test_sums_of_many_rows(platform, rows):
     x = np.random.default_rng(rows).standard_normal((rows, 2, WORLDS))
     with lowering_for(platform):
         np.testing.assert_allclose(sum_rows(jnp.asarray(x)), x.sum(0), rtol=0, atol=1e-12)
+
+
+def test_a_slope_that_bends_sharply():
+    """Where a contact begins to slip: tangents from beyond the bend miss the bracket, one from before it goes far."""
+    tries = []
+
+    def slope(t):
+        tries.append(t)
+        beyond = jnp.maximum(t - 0.002, 1e-12)
+        bent = t > 0.002
+        first = 1e4 * (t - 0.003) + jnp.where(bent, 1e5 * jnp.sqrt(beyond), 0)
+        return first, 1e4 + jnp.where(bent, 0.5e5 / jnp.sqrt(beyond), 0)
+
+    with jax.disable_jit():
+        t = find_zero(slope, jnp.full(1, -30.0), jnp.full(1, 1e-3), jnp.asarray(50))
+    assert len(tries) <= 14  # 22 of Newton's method and bisection
+    assert abs(slope(t)[0]) < 1e-3
 
 
 @pytest.mark.parametrize("evaluations", [1, 2, 3, 4])
@@ -73,7 +90,7 @@ def test_a_zero_hidden_by_rounding(evaluations):
         return np.float32(1e4) * (t - 1) - np.float32(1e-4), jnp.full_like(t, 1e4)
 
     few = jnp.asarray(evaluations)
-    t = find_zero(slope, jnp.full(WORLDS, 1e-6, jnp.float32), few)
+    t = find_zero(slope, slope(0)[0], jnp.full(WORLDS, 1e-6, jnp.float32), few)
     assert tries
     np.testing.assert_array_equal(t, 1)
 
@@ -86,9 +103,11 @@ def test_one_kernel_searches_as_the_loop_does(platform, worlds):
     tolerance = jnp.asarray(rng.choice([1e-9, 1e-2, np.inf], worlds))
     few = jnp.asarray(rng.integers(1, 9, worlds))
     with lowering_for(platform):
-        ours = search_in_kernel(find_zero, slopes_of(rows, *values), smooth, tolerance, few, interpret=True)
         plain = slope_function(rows, smooth, *values)
-        expected = find_zero(plain, tolerance, few)
+        start = plain(jnp.zeros(worlds))[0]
+        parts = slopes_of(rows, *values)
+        ours = search_in_kernel(find_zero, parts, smooth, start, tolerance, few, interpret=True)
+        expected = find_zero(plain, start, tolerance, few)
     # 1e-12: another order of the same sums
     np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12)
     assert len(np.unique(np.asarray(ours))) > 15
