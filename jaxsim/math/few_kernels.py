@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.experimental.xla_metadata import set_xla_metadata
-from jax.extend.core import ClosedJaxpr, Literal
+from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 from jax.interpreters.partial_eval import dce_jaxpr
 
 from jaxsim.math.linear import computation_of
@@ -162,9 +162,13 @@ def _weight(eqn: Any) -> int:
 
 
 def _load(eqn: Any) -> int:
-    """Its weight in a kernel; what replaces some of many numbers is in none."""
+    """Its weight in a kernel; what replaces some of many numbers is in none, nor what is marked to be apart."""
     replaces = eqn.primitive.name == "dynamic_update_slice" and eqn.invars[0].aval.size > _SMALL
-    return _MOST + 1 if replaces else _weight(eqn)
+    return _MOST + 1 if replaces or _has_mark(eqn, "apart", "true") else _weight(eqn)
+
+
+def _has_mark(eqn: Any, name: str, value: str) -> bool:
+    return (eqn.ctx.xla_metadata or {}).get(name) == value
 
 
 def _in_kernels(program: ClosedJaxpr, *args: Any) -> list[Any]:
@@ -267,8 +271,9 @@ def _program_of(compute: Callable[..., Any], params: Any, types: tuple[Any, ...]
 
 def _jit(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
     (program,) = _inner(eqn)
-    is_stage = (eqn.ctx.xla_metadata or {}).get("inlineable") == "false"
-    if not is_stage or evaluate is not _evaluated:
+    if evaluate is _in_kernels and _has_mark(eqn, "apart", "true"):
+        return jaxpr_as_fun(program)(*args)
+    if evaluate is not _evaluated or not _has_mark(eqn, "inlineable", "false"):
         return evaluate(program, *args)
     program, needed = _needed(program, args)
     given = [jnp.asarray(x) for x in needed]

@@ -24,6 +24,7 @@ import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
 __all__ = [
+    "apart",
     "common_platform",
     "divided",
     "is_divided",
@@ -96,6 +97,21 @@ def stage(function: _F) -> _F:
 def long_stage(function: _F) -> _F:
     """As `stage`, for one of hundreds of operations or with loops inside: its derivative does not compute it again."""
     return _staged(function, again=False)
+
+
+def apart(function: _F) -> _F:
+    """Marks what is long and depends on the model alone, a sum over all its vertices say.
+
+    In a program of one world on a CPU it is in no kernel with other things; so XLA takes it out of the user's loop.
+    """
+    run = jax.jit(function)
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        with set_xla_metadata(apart="true"):
+            return run(*args)
+
+    return call  # pyright: ignore
 
 
 def _staged(function: _F, again: bool) -> _F:

@@ -15,6 +15,7 @@ from jax.test_util import check_grads
 
 from jaxsim import worlds
 from jaxsim.math.blocks import block_size
+from jaxsim.math.stage import apart
 
 N = 3
 
@@ -357,6 +358,26 @@ def test_tables_that_a_loop_reads_are_not_copied(width: int) -> None:
     program = run.lower(jnp.ones((5000, 9)), jnp.ones((width,) if width else ())).compile().as_text()
     assert re.search(r"f64\[5000,9,1\]", program)
     assert not re.search(r"f64\[5000,9,1\]\S* (copy|fusion)\(", program)
+
+
+@pytest.mark.optimised
+@pytest.mark.parametrize("width", [0, 40])
+def test_what_depends_on_the_model_alone_is_computed_once(width: int) -> None:
+    """A sum over all vertices of a model is no part of a user's loop."""
+
+    def native(table: Any, x: Any) -> Any:
+        return jnp.cos(x) + apart(lambda t: jnp.sum(jnp.tan(jax.lax.stop_gradient(t)), axis=(0, 1)))(table)
+
+    lifted = worlds.lift(native)
+    step = jax.vmap(lifted, (None, 0)) if width else lifted
+    run = jax.jit(lambda table, x: jax.lax.scan(lambda x, _: (step(table, x), None), x, length=9)[0])
+    args = jnp.ones((5000, 9)), jnp.ones((width,) if width else ())
+    entry = run.lower(*args).compile().as_text().split("ENTRY")[1]
+    assert re.search(r"tan\S* = f64\[5000,9,1\]", entry)
+    expected = args[1]
+    for _ in range(9):
+        expected = jnp.cos(expected) + 45000 * np.tan(1)
+    np.testing.assert_allclose(run(*args), expected, rtol=1e-9)
 
 
 def test_one_trace_per_shape() -> None:

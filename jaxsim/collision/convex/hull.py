@@ -23,7 +23,7 @@ from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world, widen, width_of
 from jaxsim.math.linear import operation
 from jaxsim.math.safe import normalize
-from jaxsim.math.stage import platform
+from jaxsim.math.stage import apart, platform
 from jaxsim.math.vector import cross
 from jaxsim.math.whole import remainder
 from jaxsim.model import Model
@@ -104,13 +104,19 @@ def hulls_of(model: Model) -> Tables:
     tables, vert, tilt = model.mesh_hulls, model.mesh_vert, model.mesh_polytilt
     if not len(tables.cell):
         return Tables(tables, vert, _normals(vert, tilt, tables), None)
-    corners = rows_by_world(lax.stop_gradient(vert), tables.vertex)
-    moved = vertex_sum(corners.astype(jnp.float32)) != tables.vertsum
+    moved = _were_moved(vert, tables.vertex, tables.vertsum)
     # of many polygons they are looked up on a CPU; on accelerators a branch costs more than the few kernels
     normal = (
         _known_normals(vert, tilt, tables, moved) if platform() == "cpu" else _normals(vert, tilt, tables)
     )
     return Tables(tables, vert, normal, moved)
+
+
+@apart
+def _were_moved(vert: Array, corners: Array, known: Array) -> Array:
+    """Whether corners of hulls are not where they were when the model was compiled, in each world."""
+    found = rows_by_world(lax.stop_gradient(vert), corners)
+    return vertex_sum(found.astype(jnp.float32)) != known
 
 
 def _normals(vert: Array, tilt: Array, hulls: Hulls) -> Array:
