@@ -19,6 +19,7 @@ from jaxsim.math.stage import platform
 __all__ = [
     "Index",
     "add_by_world",
+    "added_by_world",
     "by_world",
     "entries",
     "first_marked",
@@ -63,10 +64,14 @@ def rows_by_world(table: Array, rows: Array) -> Array:
 
 def add_by_world(x: Array, rows: Array, n: int) -> Array:
     """Sums x (..., W) into n rows: number [..., w] goes to `rows[..., w]`. The transpose of `rows_by_world`."""
-    into = jnp.zeros((n, x.shape[-1]), x.dtype)
+    return added_by_world(jnp.zeros((n, x.shape[-1]), x.dtype), x, rows)
+
+
+def added_by_world(into: Array, x: Array, rows: Array) -> Array:
+    """Adds x (..., W) to an array (n, W): number [..., w] to `[rows[..., w], w]`, for `rows` (..., 1 or W)."""
     if rows.shape[-1] == 1:
         return into.at[rows[..., 0]].add(x, **_TRUSTED)
-    width = x.shape[-1]
+    n, width = into.shape
     # flat places are an index as it is: of rows and worlds XLA would first make a table of pairs
     places = (rows * width + jnp.arange(width, dtype=rows.dtype)).reshape(-1)
     return into.reshape(-1).at[places].add(x.reshape(-1), **_TRUSTED).reshape(n, width)

@@ -12,10 +12,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["MOST", "block_of", "block_size", "each_block"]
+__all__ = ["MANY", "MOST", "block_of", "block_size", "each_block"]
 
 MOST = 8
 """Contacts of the largest block: buffers of contacts that are looked at in blocks have a multiple of it."""
+
+MANY = 16
+"""The same where contacts are of many trees, and an entry of a Jacobian is for a few of their dofs."""
 
 _T = TypeVar("_T")
 

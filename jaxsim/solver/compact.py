@@ -23,7 +23,7 @@ from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.some import MANY_WORLDS
 from jaxsim.math.stage import platform
-from jaxsim.solver.blocks import MOST
+from jaxsim.solver.blocks import MANY, MOST
 from jaxsim.solver.jacobian import (
     ChainFrames,
     ChainJacobian,
@@ -187,10 +187,11 @@ def touching_first(rows: Rows) -> Compacted | None:
     It is where programs look at no more contacts than touch.
     """
     kinds = _kinds(rows)
-    if not _in_blocks(_of_many(kinds)):
+    if not _in_blocks():
         return None
     count = sum(len(kind.D) for kind in kinds)
-    return _compacted(kinds, [-(-count // MOST) * MOST] * len(kinds), iterated=True)
+    block = MANY if _of_many(kinds) else MOST
+    return _compacted(kinds, [-(-count // block) * block] * len(kinds), iterated=True)
 
 
 def kept_slots(sizes: Sizes, many: bool, iterated: bool = True) -> list[int]:
@@ -201,23 +202,25 @@ def kept_slots(sizes: Sizes, many: bool, iterated: bool = True) -> list[int]:
       many: whether they are of many trees.
       iterated: as of `compact`.
     """
-    groups = [sizes] * len(sizes) if _in_blocks(many) else [[own] for own in sizes]
+    groups = [sizes] * len(sizes) if _in_blocks() else [[own] for own in sizes]
     return [_kept(own, many, iterated) for own in groups]
 
 
 def _kept(sizes: Sizes, many: bool, iterated: bool) -> int:
     """How many slots are kept of a group."""
     rows, most = sum(n * own for n, own in sizes), max(own for _, own in sizes)
-    if _in_blocks(many) and iterated:
-        kept = MOST * max(1, round(rows / (_SHARE_OF_BLOCKS * most * MOST)))
-    else:
+    if not (_in_blocks() and iterated):
         kept = max(_LEAST_OF_MANY if many else _LEAST, -(-rows // (_SHARE * most)))
+    elif many:
+        kept = MANY * max(-(-_LEAST_OF_MANY // MANY), round(rows / (_SHARE * most * MANY)))
+    else:
+        kept = MOST * max(1, round(rows / (_SHARE_OF_BLOCKS * most * MOST)))
     return kept if 2 * kept * most <= rows else 0
 
 
-def _in_blocks(many: bool) -> bool:
-    """Whether contacts, which may be of many trees, are one group that is looked at in blocks."""
-    return platform() == "cpu" and not many
+def _in_blocks() -> bool:
+    """Whether contacts are one group that is looked at in blocks."""
+    return platform() == "cpu"
 
 
 def _of_many(kinds: Sequence[_Kind]) -> bool:
@@ -253,7 +256,7 @@ def _have_cones(kinds: Sequence[_Kind]) -> bool:
 
 def _compacted(kinds: Sequence[_Kind], kept: Sequence[int], iterated: bool) -> Compacted:
     """So many slots of the group of each dimension; `iterated` as of `compact`."""
-    together = _in_blocks(_of_many(kinds))
+    together = _in_blocks()
     one = len(kinds) if together else 1
     groups = []
     for start in range(0, len(kinds), one):

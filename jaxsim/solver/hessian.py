@@ -8,7 +8,6 @@ worlds where no trees touch, and soon where few do (Y. Saad, "Iterative Methods 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -138,15 +137,8 @@ def _between_trees(joints: list[_Joint], v: Array) -> Array:
     """What contacts between two trees add to the product of the Hessian's stored entries with v, `(nv, W)`."""
     total = jnp.zeros_like(v)
     for J, C in joints:
-        total = total + J.between(functools.partial(_curved, C), v)
+        total = total + J.between(C, v)
     return total
-
-
-@stage
-def _curved(C: Curvature, x: Array) -> Array:
-    """C x for x `(n, dim, W)`."""
-    sums = [functools.reduce(jnp.add, [c * x[:, j] for j, c in enumerate(row) if c is not None]) for row in C]
-    return jnp.stack(sums, axis=1)
 
 
 class _System(NamedTuple):

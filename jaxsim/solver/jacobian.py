@@ -18,13 +18,13 @@ from jax import Array, lax
 
 from jaxsim.collision.vec import Vec
 from jaxsim.math.axis import add_rows, components, concat, contract, stack, take
-from jaxsim.math.gather import add_by_world, rows_by_world, widen, width_of
+from jaxsim.math.gather import added_by_world, rows_by_world, widen, width_of
 from jaxsim.math.linear import bilinear
 from jaxsim.math.matrix import multiply, multiply_transposed
 from jaxsim.math.stage import platform, stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
-from jaxsim.solver.blocks import block_of, block_size, each_block
+from jaxsim.solver.blocks import MANY, block_of, block_size, each_block
 from jaxsim.solver.gram_kernel import by_rows, gram_in_kernel, weighted
 from jaxsim.structure.rows import Chains, Movers
 from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of
@@ -305,9 +305,9 @@ class Side(Record):
         """J x, `(n, dim, W)`."""
         return _along(self.J, rows_by_world(x, self.dofs))
 
-    def transpose(self, f: Array, nv: int) -> Array:
-        """J^T f, `(nv, W)`, for `f (n, dim, W)`."""
-        return add_by_world(_against(self.J, f), self.dofs, nv)
+    def add(self, total: Array, f: Array) -> Array:
+        """`total (nv, W)` and J^T f, for `f (n, dim, W)`."""
+        return added_by_world(total, _against(self.J, f), self.dofs)
 
 
 class ChainJacobian(Record):
@@ -315,18 +315,47 @@ class ChainJacobian(Record):
 
     sides: tuple[Side, Side] = leaf("", "body 1 and body 2")
     across: Array = leaf("n", "whether the bodies are of different kinematic trees", dtype=bool)
+    used: Array | None = leaf("", "as of `ContactJacobian`", dtype=int, default=None)
     nv: int = static("", "degrees of freedom")
     within: bool = static("", "whether bodies may move with one tree", dtype=bool)
 
     def product(self, x: Array) -> Array:
         """J x, `(n, dim, W)`."""
-        first, second = self.sides
-        return first.product(x) + second.product(x)
+        if self.used is None:
+            first, second = self.sides
+            return first.product(x) + second.product(x)
+
+        def some(own: ChainJacobian, start: Array, found: Array) -> Array:
+            return lax.dynamic_update_slice_in_dim(found, own.product(x), start, 0)
+
+        J = self.sides[0].J
+        return self._each(some, jnp.zeros((*J.shape[:2], width_of((self.sides, x))), x.dtype))
 
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (n, dim, W)`."""
-        first, second = self.sides
-        return first.transpose(f, self.nv) + second.transpose(f, self.nv)
+
+        def some(own: ChainJacobian, start: Array, total: Array) -> Array:
+            first, second = own.sides
+            force = f if own is self else block_of(f, start, MANY)
+            return second.add(first.add(total, force), force)
+
+        return self._each(some, jnp.zeros((self.nv, width_of((self.sides, f))), f.dtype))
+
+    def _each(self, step: Callable[[ChainJacobian, Array, Array], Array], state: Array) -> Array:
+        """What is left of a state after a step for all contacts, or for each block of those that are looked at.
+
+        Args:
+          step: a function of some contacts' Jacobian, the number of the first, and the state.
+          state: at the start.
+        """
+        if self.used is None:
+            return step(self, jnp.int32(0), state)
+
+        def some(start: Array, state: Array) -> Array:
+            sides, across = block_of((self.sides, self.across), start, MANY)
+            return step(self.replace(sides=sides, across=across, used=None), start, state)
+
+        return each_block(self.used, MANY, some, state)
 
     def factors(self, C: Curvature) -> None:
         """None: `gram` knows better."""
@@ -334,37 +363,37 @@ class ChainJacobian(Record):
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`, without those between bodies of different trees (`between`)."""
-        first, second = self.sides
-        total = self._squares(structure, C, first, first) + self._squares(structure, C, second, second)
-        if not self.within:
-            return total
-        own = first.replace(J=jnp.where(self.across[:, None, None], 0, first.J))
-        return total + self._squares(structure, C, own, second)
 
-    def _squares(self, structure: TreeStructure, C: Curvature, one: Side, other: Side) -> Array:
-        """What J^T C J has of two sides, or of one."""
-        starts = np.array(structure.offset[:-1], np.int32)
-        depths = np.array([len(path) - 1 for path in structure.paths], np.int32)
-        dofs = [jnp.moveaxis(side.dofs, 1, 0) for side in ([one] if one is other else [one, other])]
-        chains = [
-            [own, *(rows_by_world(jnp.asarray(x[:, None]), own) for x in (starts, depths))] for own in dofs
-        ]
-        places = _places(*chains, last=structure.size)
-        squares = _products(weighted(C, one.J).reshape(one.J.shape), other.J, same=one is other)
-        return add_by_world(squares, places, structure.size + 1)[:-1]
+        def some(own: ChainJacobian, start: Array, total: Array) -> Array:
+            first, second = own.sides
+            C_own = C if own is self else block_of(C, start, MANY)
+            total = _add_squares(total, structure, C_own, first, first)
+            total = _add_squares(total, structure, C_own, second, second)
+            if not own.within:
+                return total
+            inside = first.replace(J=jnp.where(own.across[:, None, None], 0, first.J))
+            return _add_squares(total, structure, C_own, inside, second)
 
-    def between(self, weigh: Callable[[Array], Array], x: Array) -> Array:
+        J = self.sides[0].J
+        return self._each(some, jnp.zeros((structure.size + 1, width_of((self.sides, C))), J.dtype))[:-1]
+
+    def between(self, C: Curvature, x: Array) -> Array:
         """The part of J^T C J x that is between bodies of different trees, `(nv, W)`.
 
         Args:
-          weigh: multiplies by C, `(n, dim, W)`.
+          C: dim by dim, `(n, W)`.
           x: `(nv, W)`.
         """
-        first, second = self.sides
-        on_first, on_second = (
-            jnp.where(self.across[:, None], weigh(side.product(x)), 0) for side in (second, first)
-        )
-        return first.transpose(on_first, self.nv) + second.transpose(on_second, self.nv)
+
+        def some(own: ChainJacobian, start: Array, total: Array) -> Array:
+            first, second = own.sides
+            C_own = C if own is self else block_of(C, start, MANY)
+            on_first, on_second = (
+                jnp.where(own.across[:, None], _curved(C_own, side.product(x)), 0) for side in (second, first)
+            )
+            return second.add(first.add(total, on_first), on_second)
+
+        return self._each(some, jnp.zeros((self.nv, width_of((self.sides, C, x))), x.dtype))
 
     def matrix(self) -> Array:
         """J by all dofs, `(n, dim, nv, W)`."""
@@ -373,6 +402,24 @@ class ChainJacobian(Record):
             own = side.dofs[:, None, :, None] == np.arange(self.nv)[:, None]
             total = total + jnp.sum(jnp.where(own, side.J[:, :, :, None], 0), axis=2)
         return jnp.asarray(total)
+
+
+def _add_squares(total: Array, structure: TreeStructure, C: Curvature, one: Side, other: Side) -> Array:
+    """Adds to entries, and one more number, what J^T C J has of two sides, or of one."""
+    starts = np.array(structure.offset[:-1], np.int32)
+    depths = np.array([len(path) - 1 for path in structure.paths], np.int32)
+    dofs = [jnp.moveaxis(side.dofs, 1, 0) for side in ([one] if one is other else [one, other])]
+    chains = [[own, *(rows_by_world(jnp.asarray(x[:, None]), own) for x in (starts, depths))] for own in dofs]
+    places = _places(*chains, last=structure.size)
+    squares = _products(weighted(C, one.J).reshape(one.J.shape), other.J, same=one is other)
+    return added_by_world(total, squares, places)
+
+
+@stage
+def _curved(C: Curvature, x: Array) -> Array:
+    """C x for x `(n, dim, W)`."""
+    sums = [functools.reduce(jnp.add, [c * x[:, j] for j, c in enumerate(row) if c is not None]) for row in C]
+    return jnp.stack(sums, axis=1)
 
 
 _along = bilinear(

@@ -19,7 +19,7 @@ from jaxsim.math.lanes import has_kernels
 from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone
 from jaxsim.solver.blocks import block_of, block_size, each_block
-from jaxsim.solver.jacobian import ContactJacobian, EdgeJacobian
+from jaxsim.solver.jacobian import ChainJacobian, ContactJacobian, EdgeJacobian
 from jaxsim.solver.rows import Rows, RowValues
 from jaxsim.solver.search_kernel import Part, search_in_kernel
 
@@ -117,7 +117,7 @@ def slopes_of(rows: Rows, r: RowValues, row_p: RowValues) -> list[Part]:
         parts.append(Part(cone.scalar_slope, own, run.used, run.block))
     for group, a, b in zip(rows.cones, r.cones, row_p.cones, strict=True):
         numbers = {"D": group.D, "friction": group.friction, "mu": group.mu, "r": a, "along": b}
-        used = group.J.used if isinstance(group.J, ContactJacobian) else None
+        used = group.J.used if isinstance(group.J, ContactJacobian | ChainJacobian) else None
         parts.append(Part(cone.cone_slope, numbers, used, block_size(group.D.shape[1])))
     return [part for part in parts if len(part.numbers["D"])]
 
@@ -135,8 +135,8 @@ def _runs(rows: Rows) -> list[_Run]:
     runs: list[_Run] = [] if rows.J else [_Run(len(rows.D))]
     for J in rows.J:
         contacts = J.contacts if isinstance(J, EdgeJacobian) else None
-        if isinstance(contacts, ContactJacobian) and contacts.used is not None:
-            n, dim = contacts.J.shape[:2]
+        if isinstance(contacts, ContactJacobian | ChainJacobian) and contacts.used is not None:
+            n, dim = J.friction.shape[0], J.friction.shape[1] + 1
             runs.append(_Run(J.size, contacts.used * (J.size // n), block_size(dim) * (J.size // n)))
         elif runs and runs[-1].used is None:
             runs[-1] = _Run(runs[-1].size + J.size)

@@ -11,14 +11,17 @@ import pytest
 import jaxsim
 from jaxsim import worlds
 from jaxsim.interop.mujoco import put_model
+from jaxsim.math.stage import lowering_for
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem, push
+from jaxsim.solver.blocks import MANY
 from jaxsim.solver.constraint import make_constraint
 from jaxsim.solver.hessian import hessian, solve_hessian
-from jaxsim.solver.jacobian import ChainFrames, ChainJacobian, EdgeJacobian
+from jaxsim.solver.jacobian import ChainFrames, ChainJacobian, EdgeJacobian, Side
 from jaxsim.solver.rows import residuals
 from jaxsim.structure.rows import row_layout
 from jaxsim.structure.slots import slot_layout
+from jaxsim.structure.sparsity import tree_structure
 from tests.gradients.jacobians import Scene
 
 from .scenes import states
@@ -108,10 +111,46 @@ def test_jacobian_of_chains_is_that_of_all_dofs():
     )
 
 
+@pytest.mark.parametrize("most", [0, 1, 16, 17, 48])
+def test_contacts_in_use_alone_are_looked_at(most):
+    """Those after them have entries that are not numbers, which nothing may read but what is in their block."""
+    structure = tree_structure([-1, 0, 1, -1, 3, 4, -1, 6, 7])
+    rng = np.random.default_rng(most)
+    n, dim, k, worlds = 48, 3, 3, 4
+    used = np.array([0, most // 2, most, 0])
+    in_use = np.arange(n)[:, None] < used
+    tree = rng.integers(0, 3, (n, 2, worlds))
+    sides = []
+    for side in range(2):
+        J = rng.standard_normal((n, dim, k, worlds))
+        J[-(-most // MANY) * MANY :] = np.nan
+        sides.append((J, 3 * tree[:, side, None] + np.arange(k)[:, None]))
+    f = np.where(in_use[:, None], rng.standard_normal((n, dim, worlds)), 0)
+    C = np.where(in_use, rng.uniform(1, 2, (dim, dim, n, worlds)), 0)
+    C = [[jnp.asarray(c) for c in row] for row in C + np.swapaxes(C, 0, 1)]
+    x = jnp.asarray(rng.standard_normal((structure.n, worlds)))
+
+    def found(used, clean):
+        own = tuple(Side(J=jnp.asarray(clean(J)), dofs=jnp.asarray(dofs)) for J, dofs in sides)
+        across = jnp.asarray(tree[:, 0] != tree[:, 1])
+        J = ChainJacobian(sides=own, across=across, used=used, nv=structure.n, within=True)
+        product = jnp.where(in_use[:, None], J.product(x), 0)
+        return product, J.transpose(jnp.asarray(f)), J.gram(structure, C), J.between(C, x)
+
+    with lowering_for("cpu"):
+        counted = found(jnp.asarray(used), lambda J: J)
+        every = found(None, np.nan_to_num)
+    for ours, expected in zip(counted, every, strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12)
+    assert np.abs(every[3]).max() > 0 or most < 2
+
+
 @pytest.mark.parametrize("name", ["pyramids", "elliptic cones"])
 def test_worlds_iterate_on_the_contacts_that_touch(monkeypatch, name):
     """And those that have too many on all: as each world alone."""
     monkeypatch.setattr("jaxsim.solver.compact._LEAST_OF_MANY", 20)
+    for module in ("compact", "jacobian"):
+        monkeypatch.setattr(f"jaxsim.solver.{module}.MANY", 4)
     m, model = compiled(name)
     given_states = [given(model, d) for d in states(m, (0, 1, 3))]
     touching = [int(jnp.sum(forward(model, d).contact.dist < 0)) for d in given_states]
