@@ -117,8 +117,7 @@ def slopes_of(rows: Rows, r: RowValues, row_p: RowValues) -> list[Part]:
         parts.append(Part(cone.scalar_slope, own, run.used, run.block))
     for group, a, b in zip(rows.cones, r.cones, row_p.cones, strict=True):
         numbers = {"D": group.D, "friction": group.friction, "mu": group.mu, "r": a, "along": b}
-        used = group.J.used if isinstance(group.J, ContactJacobian | ChainJacobian) else None
-        parts.append(Part(cone.cone_slope, numbers, used, block_size(group.D.shape[1])))
+        parts.append(Part(cone.cone_slope, numbers, _used(group.J), block_size(group.D.shape[1])))
     return [part for part in parts if len(part.numbers["D"])]
 
 
@@ -134,15 +133,20 @@ def _runs(rows: Rows) -> list[_Run]:
     """The scalar rows, one run after the other."""
     runs: list[_Run] = [] if rows.J else [_Run(len(rows.D))]
     for J in rows.J:
-        contacts = J.contacts if isinstance(J, EdgeJacobian) else None
-        if isinstance(contacts, ContactJacobian | ChainJacobian) and contacts.used is not None:
+        used = _used(J.contacts) if isinstance(J, EdgeJacobian) else None
+        if isinstance(J, EdgeJacobian) and used is not None:
             n, dim = J.friction.shape[0], J.friction.shape[1] + 1
-            runs.append(_Run(J.size, contacts.used * (J.size // n), block_size(dim) * (J.size // n)))
+            runs.append(_Run(J.size, used * (J.size // n), block_size(dim) * (J.size // n)))
         elif runs and runs[-1].used is None:
             runs[-1] = _Run(runs[-1].size + J.size)
         else:
             runs.append(_Run(J.size))
     return runs
+
+
+def _used(J: object) -> Array | None:
+    """How many contacts of a Jacobian are looked at; None: all."""
+    return J.used if isinstance(J, ContactJacobian | ChainJacobian) else None
 
 
 def _components(x: Array) -> Array | list[Array]:
@@ -173,7 +177,7 @@ def find_zero(slope: Slope, start: Array, tolerance: Array, iterations: Array) -
         """Looks at the step."""
         t = state.t
         first, second = slope(t)
-        count = state.count + state.going
+        count = state.evaluations + state.going
         flatter = (state.going > 0) & (jnp.abs(first) < state.least)
         best, least = jnp.where(flatter, t, state.best), jnp.where(flatter, jnp.abs(first), state.least)
         going = jnp.where((jnp.abs(first) > tolerance) & (count < iterations), state.going, 0)
@@ -212,7 +216,7 @@ class _Search(NamedTuple):
       best: of all steps tried that of the flattest slope.
       least: magnitude of this slope.
       going: 1 where it goes on, else 0.
-      count: evaluations.
+      evaluations: how many there were.
     """
 
     t: Array
@@ -222,7 +226,7 @@ class _Search(NamedTuple):
     best: Array
     least: Array
     going: Array
-    count: Array
+    evaluations: Array
 
 
 def _either(which: Array, one: _Point, other: _Point) -> _Point:
