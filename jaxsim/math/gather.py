@@ -68,13 +68,13 @@ def add_by_world(x: Array, rows: Array, n: int) -> Array:
 
 
 def added_by_world(into: Array, x: Array, rows: Array) -> Array:
-    """Adds x (..., W) to an array (n, W): number [..., w] to `[rows[..., w], w]`, for `rows` (..., 1 or W)."""
+    """Adds x (..., 1 or W) to an array (n, W): number [..., w] to `[rows[..., w], w]`, for `rows` (..., 1 or W)."""
     if rows.shape[-1] == 1:
         return into.at[rows[..., 0]].add(x, **_TRUSTED)
     n, width = into.shape
     # flat places are an index as it is: of rows and worlds XLA would first make a table of pairs
     places = (rows * width + jnp.arange(width, dtype=rows.dtype)).reshape(-1)
-    return into.reshape(-1).at[places].add(x.reshape(-1), **_TRUSTED).reshape(n, width)
+    return into.reshape(-1).at[places].add(widen(x, width).reshape(-1), **_TRUSTED).reshape(n, width)
 
 
 def first_marked(marked: Array, size: int, fill: Array | int) -> Array:

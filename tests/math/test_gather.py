@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsim.math.gather import first_marked, gathered, rows_by_world
+from jaxsim.math.gather import added_by_world, first_marked, gathered, rows_by_world
 from jaxsim.math.stage import lowering_for
 
 
@@ -45,3 +45,17 @@ def test_first_marked(marked: list[int], size: int) -> None:
     marks = np.isin(np.arange(6), marked)
     found = first_marked(jnp.asarray(marks), size, 6)
     np.testing.assert_array_equal(found, ([*marked, *[6] * size])[:size])
+
+
+@pytest.mark.parametrize("wide_rows", [False, True])
+@pytest.mark.parametrize("wide", [False, True])
+def test_numbers_are_added_to_what_there_is(wide: bool, wide_rows: bool) -> None:
+    rng = np.random.default_rng(0)
+    into = rng.standard_normal((5, 3))
+    x = rng.standard_normal((4, 2, 3 if wide else 1))
+    rows = rng.integers(0, 5, (4, 2, 3 if wide_rows else 1))
+    expected = into.copy()
+    every = np.broadcast_arrays(x, rows, np.arange(3))
+    np.add.at(expected, (every[1], every[2]), every[0])
+    found = added_by_world(*map(jnp.asarray, (into, x, rows)))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
