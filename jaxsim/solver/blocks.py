@@ -18,7 +18,8 @@ MOST = 8
 """Contacts of the largest block: buffers of contacts that are looked at in blocks have a multiple of it."""
 
 MANY = 16
-"""The same where contacts are of many trees, and an entry of a Jacobian is for a few of their dofs."""
+"""The same where contacts are of many trees, and an entry of a Jacobian is for a few of their dofs; a multiple
+of `MOST`, as their line search has blocks of the other size."""
 
 _T = TypeVar("_T")
 

@@ -149,8 +149,8 @@ def test_contacts_in_use_alone_are_looked_at(most):
 def test_worlds_iterate_on_the_contacts_that_touch(monkeypatch, name):
     """And those that have too many on all: as each world alone."""
     monkeypatch.setattr("jaxsim.solver.compact._LEAST_OF_MANY", 20)
-    for module in ("compact", "jacobian"):
-        monkeypatch.setattr(f"jaxsim.solver.{module}.MANY", 4)
+    for name_of_size in ("compact.MANY", "jacobian.MANY", "blocks.MOST"):  # 20 slots are whole blocks of each
+        monkeypatch.setattr(f"jaxsim.solver.{name_of_size}", 4)
     m, model = compiled(name)
     given_states = [given(model, d) for d in states(m, (0, 1, 3))]
     touching = [int(jnp.sum(forward(model, d).contact.dist < 0)) for d in given_states]
