@@ -199,9 +199,9 @@ def measure(task: Task, ready: Any = lambda: None) -> dict[str, Any]:
     times = -(-task.worlds // few.worlds)
     qpos, qvel, act = (np.concatenate([x] * times) for x in (few.qpos, few.qvel, few.act))
     work = Workload(task.path, qpos, qvel, act, np.concatenate([few.ctrl] * times, 1)).head(task.worlds)
-    start = time.perf_counter()
     if task.gradient:
         return _gradient(engine, work, task.repeats, ready)
+    start = time.perf_counter()
     found: dict[str, Any] = {"memory_bytes": engine.prepare(work, task.steps)}
     found |= {"compile_s": time.perf_counter() - start, "machine": machine()}
     ready()

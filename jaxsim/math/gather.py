@@ -19,7 +19,6 @@ from jaxsim.math.stage import platform
 __all__ = [
     "Index",
     "add_by_world",
-    "added_by_world",
     "by_world",
     "entries",
     "first_marked",
@@ -62,13 +61,11 @@ def rows_by_world(table: Array, rows: Array) -> Array:
     return picked.reshape(*rows.shape[:-1], *inner, rows.shape[-1])
 
 
-def add_by_world(x: Array, rows: Array, n: int) -> Array:
-    """Sums x (..., W) into n rows: number [..., w] goes to `rows[..., w]`. The transpose of `rows_by_world`."""
-    return added_by_world(jnp.zeros((n, x.shape[-1]), x.dtype), x, rows)
+def add_by_world(into: Array, x: Array, rows: Array) -> Array:
+    """Adds x (..., 1 or W) to an array (n, W): number [..., w] to `[rows[..., w], w]`, for `rows` (..., 1 or W).
 
-
-def added_by_world(into: Array, x: Array, rows: Array) -> Array:
-    """Adds x (..., 1 or W) to an array (n, W): number [..., w] to `[rows[..., w], w]`, for `rows` (..., 1 or W)."""
+    The transpose of `rows_by_world`.
+    """
     if rows.shape[-1] == 1:
         return into.at[rows[..., 0]].add(x, **_TRUSTED)
     n, width = into.shape

@@ -104,18 +104,15 @@ def apart(function: _F) -> _F:
 
     In a program of one world on a CPU it is in no kernel with other things; so XLA takes it out of the user's loop.
     """
-    run = jax.jit(function)
-
-    @functools.wraps(function)
-    def call(*args: Any) -> Any:
-        with set_xla_metadata(apart="true"):
-            return run(*args)
-
-    return call  # pyright: ignore
+    return _staged(function, again=False, mark={"apart": "true"})
 
 
-def _staged(function: _F, again: bool) -> _F:
-    """Makes a function a stage; `again`: whether a derivative computes it again."""
+_STAGE = {"inlineable": "false"}
+"""The mark of a stage on a CPU."""
+
+
+def _staged(function: _F, again: bool, mark: dict[str, str] = _STAGE) -> _F:
+    """Makes a function a stage; `again`: whether a derivative computes it again; `mark`: of its call on a CPU."""
 
     @functools.lru_cache(maxsize=256)
     def compiled(names: tuple[str, ...], platform: str, divided: bool) -> Callable[..., Any]:
@@ -138,7 +135,7 @@ def _staged(function: _F, again: bool) -> _F:
         run = compiled(tuple(static), platform(), divided())
         if platform() != "cpu":
             return run(*args, **static)
-        with set_xla_metadata(inlineable="false"):
+        with set_xla_metadata(**mark):
             return run(*args, **static)
 
     return call  # pyright: ignore

@@ -94,7 +94,8 @@ def _on_chosen(model: Model, data: Data, geoms: Array, force: Array, torque: Arr
     at_origin = concat([torque + cross(points, force), force], axis=1)
     if platform() == "cpu":
         places = 6 * body[:, None] + np.arange(6)[:, None]
-        sums = add_by_world(at_origin, places, 6 * (nbody + 1)).reshape(nbody + 1, 6, -1)[:nbody]
+        none = jnp.zeros((6 * (nbody + 1), at_origin.shape[-1]), at_origin.dtype)
+        sums = add_by_world(none, at_origin, places).reshape(nbody + 1, 6, -1)[:nbody]
     else:
         # in one kernel, and in the same order each time
         mine = body == np.arange(nbody)[:, None, None]

@@ -18,7 +18,7 @@ from jax import Array, lax
 
 from jaxsim.collision.vec import Vec
 from jaxsim.math.axis import add_rows, components, concat, contract, stack, take
-from jaxsim.math.gather import added_by_world, rows_by_world, widen, width_of
+from jaxsim.math.gather import add_by_world, rows_by_world, widen, width_of
 from jaxsim.math.linear import bilinear
 from jaxsim.math.matrix import multiply, multiply_transposed
 from jaxsim.math.stage import platform, stage
@@ -307,7 +307,7 @@ class Side(Record):
 
     def add(self, total: Array, f: Array) -> Array:
         """`total (nv, W)` and J^T f, for `f (n, dim, W)`."""
-        return added_by_world(total, _against(self.J, f), self.dofs)
+        return add_by_world(total, _against(self.J, f), self.dofs)
 
 
 class ChainJacobian(Record):
@@ -325,37 +325,42 @@ class ChainJacobian(Record):
             first, second = self.sides
             return first.product(x) + second.product(x)
 
-        def some(own: ChainJacobian, start: Array, found: Array) -> Array:
-            return lax.dynamic_update_slice_in_dim(found, own.product(x), start, 0)
+        def some(start: Array, found: Array) -> Array:
+            return lax.dynamic_update_slice_in_dim(found, self._block(start).product(x), start, 0)
 
         J = self.sides[0].J
-        return self._each(some, jnp.zeros((*J.shape[:2], width_of((self.sides, x))), x.dtype))
+        none = jnp.zeros((*J.shape[:2], width_of((self.sides, x))), x.dtype)
+        return each_block(self.used, MANY, some, none)
 
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (n, dim, W)`."""
 
-        def some(own: ChainJacobian, start: Array, total: Array) -> Array:
+        def add(own: ChainJacobian, f: Array, total: Array) -> Array:
             first, second = own.sides
-            force = f if own is self else block_of(f, start, MANY)
-            return second.add(first.add(total, force), force)
+            return second.add(first.add(total, f), f)
 
-        return self._each(some, jnp.zeros((self.nv, width_of((self.sides, f))), f.dtype))
+        return self._sum(add, f, jnp.zeros((self.nv, width_of((self.sides, f))), f.dtype))
 
-    def _each(self, step: Callable[[ChainJacobian, Array, Array], Array], state: Array) -> Array:
-        """What is left of a state after a step for all contacts, or for each block of those that are looked at.
+    def _block(self, start: Array) -> ChainJacobian:
+        """That of the contacts of a block."""
+        sides, across = block_of((self.sides, self.across), start, MANY)
+        return self.replace(sides=sides, across=across, used=None)
+
+    def _sum(self, add: Callable[[ChainJacobian, Any, Array], Array], given: Any, total: Array) -> Array:
+        """A total to which all contacts add, or block by block those that are looked at.
 
         Args:
-          step: a function of some contacts' Jacobian, the number of the first, and the state.
-          state: at the start.
+          add: a function of some contacts' Jacobian, what is given of them, and the total so far.
+          given: of all contacts, a tree of arrays `(n, ..., W)`.
+          total: at the start.
         """
         if self.used is None:
-            return step(self, jnp.int32(0), state)
+            return add(self, given, total)
 
-        def some(start: Array, state: Array) -> Array:
-            sides, across = block_of((self.sides, self.across), start, MANY)
-            return step(self.replace(sides=sides, across=across, used=None), start, state)
+        def more(start: Array, total: Array) -> Array:
+            return add(self._block(start), block_of(given, start, MANY), total)
 
-        return each_block(self.used, MANY, some, state)
+        return each_block(self.used, MANY, more, total)
 
     def factors(self, C: Curvature) -> None:
         """None: `gram` knows better."""
@@ -364,18 +369,17 @@ class ChainJacobian(Record):
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`, without those between bodies of different trees (`between`)."""
 
-        def some(own: ChainJacobian, start: Array, total: Array) -> Array:
+        def add(own: ChainJacobian, C: Curvature, total: Array) -> Array:
             first, second = own.sides
-            C_own = C if own is self else block_of(C, start, MANY)
-            total = _add_squares(total, structure, C_own, first, first)
-            total = _add_squares(total, structure, C_own, second, second)
+            total = _add_squares(total, structure, C, first, first)
+            total = _add_squares(total, structure, C, second, second)
             if not own.within:
                 return total
             inside = first.replace(J=jnp.where(own.across[:, None, None], 0, first.J))
-            return _add_squares(total, structure, C_own, inside, second)
+            return _add_squares(total, structure, C, inside, second)
 
         J = self.sides[0].J
-        return self._each(some, jnp.zeros((structure.size + 1, width_of((self.sides, C))), J.dtype))[:-1]
+        return self._sum(add, C, jnp.zeros((structure.size + 1, width_of((self.sides, C))), J.dtype))[:-1]
 
     def between(self, C: Curvature, x: Array) -> Array:
         """The part of J^T C J x that is between bodies of different trees, `(nv, W)`.
@@ -385,15 +389,14 @@ class ChainJacobian(Record):
           x: `(nv, W)`.
         """
 
-        def some(own: ChainJacobian, start: Array, total: Array) -> Array:
+        def add(own: ChainJacobian, C: Curvature, total: Array) -> Array:
             first, second = own.sides
-            C_own = C if own is self else block_of(C, start, MANY)
             on_first, on_second = (
-                jnp.where(own.across[:, None], _curved(C_own, side.product(x)), 0) for side in (second, first)
+                jnp.where(own.across[:, None], _curved(C, side.product(x)), 0) for side in (second, first)
             )
             return second.add(first.add(total, on_first), on_second)
 
-        return self._each(some, jnp.zeros((self.nv, width_of((self.sides, C, x))), x.dtype))
+        return self._sum(add, C, jnp.zeros((self.nv, width_of((self.sides, C, x))), x.dtype))
 
     def matrix(self) -> Array:
         """J by all dofs, `(n, dim, nv, W)`."""
@@ -412,7 +415,7 @@ def _add_squares(total: Array, structure: TreeStructure, C: Curvature, one: Side
     chains = [[own, *(rows_by_world(jnp.asarray(x[:, None]), own) for x in (starts, depths))] for own in dofs]
     places = _places(*chains, last=structure.size)
     squares = _products(weighted(C, one.J).reshape(one.J.shape), other.J, same=one is other)
-    return added_by_world(total, squares, places)
+    return add_by_world(total, squares, places)
 
 
 @stage

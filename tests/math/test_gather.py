@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsim.math.gather import added_by_world, first_marked, gathered, rows_by_world
+from jaxsim.math.gather import add_by_world, first_marked, gathered, rows_by_world
 from jaxsim.math.stage import lowering_for
 
 
@@ -57,5 +57,5 @@ def test_numbers_are_added_to_what_there_is(wide: bool, wide_rows: bool) -> None
     expected = into.copy()
     every = np.broadcast_arrays(x, rows, np.arange(3))
     np.add.at(expected, (every[1], every[2]), every[0])
-    found = added_by_world(*map(jnp.asarray, (into, x, rows)))
+    found = add_by_world(*map(jnp.asarray, (into, x, rows)))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
