@@ -157,8 +157,17 @@ def _inner(eqn: Any) -> Iterator[ClosedJaxpr]:
 
 def _weight(eqn: Any) -> int:
     """Equations in it."""
+    own = _own_program(eqn)
+    if own is not None:
+        return 1 + _length(own)
     inner = _inner(eqn) if eqn.primitive.name in _NESTED else ()
-    return 1 + sum(_weight(e) for program in inner for e in program.jaxpr.eqns)
+    return 1 + sum(map(_length.__wrapped__, inner))
+
+
+@functools.lru_cache(maxsize=4096)
+def _length(program: ClosedJaxpr) -> int:
+    """Equations in a program."""
+    return sum(map(_weight, program.jaxpr.eqns))
 
 
 def _load(eqn: Any) -> int:
@@ -233,10 +242,9 @@ def _extend(values: _Values, eqns: Sequence[Any], evaluate: Callable[..., list[A
 
 
 def _results(eqn: Any, args: Sequence[Any], evaluate: Callable[..., list[Any]]) -> list[Any]:
-    name, compute = eqn.primitive.name, computation_of(eqn.primitive)
-    if compute is not None:
-        types = tuple(v.aval for v in eqn.invars)
-        return evaluate(_program_of(compute, tuple(eqn.params.items()), types, x64()), *args)
+    name, own = eqn.primitive.name, _own_program(eqn)
+    if own is not None:
+        return evaluate(own, *args)
     if name in _NESTED:
         return _NESTED[name](evaluate, eqn, *args)
     if name in LOOPS:
@@ -259,6 +267,14 @@ def _extend_in_call(values: _Values, eqns: Sequence[Any], asked: set[Any]) -> No
     args = [jnp.asarray(x) for x in _values_of(given, values)]
     found = _called(_call("kernel", run, _types(args)), args, xla_cpu_small_call="true")
     values.update(zip(results, found, strict=True))
+
+
+def _own_program(eqn: Any) -> ClosedJaxpr | None:
+    """The jaxpr of what a primitive of jaxsim's own computes; None of another primitive."""
+    compute = computation_of(eqn.primitive)
+    if compute is None:
+        return None
+    return _program_of(compute, tuple(eqn.params.items()), tuple(v.aval for v in eqn.invars), x64())
 
 
 @functools.lru_cache(maxsize=4096)
