@@ -45,7 +45,7 @@ _PLAIN = """
 _KNOWN = frozenset(_PLAIN.split())
 """Primitives that the emitter knows as they are."""
 
-_MOST = 1024
+_MOST = 2048
 """Most equations of a kernel: the time to compile one grows faster than its length."""
 
 _SMALL = 4096
