@@ -30,6 +30,7 @@ from jax.extend.core import jaxpr_as_fun as _jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from jaxsim.math.blocks import block_size, in_blocks
+from jaxsim.math.collector import paused_collector
 from jaxsim.math.derived import Cotangent, Leaves, Tangent, trace
 from jaxsim.math.few_kernels import in_few_kernels
 from jaxsim.math.gather import width_of
@@ -290,7 +291,8 @@ def _lower(ctx: Any, *args: Any, **params: Any) -> Any:
     avals = [ShapedArray(a.shape, a.dtype) for a in ctx.avals_in]
     module = ctx.module_context
     run = functools.partial(_run, kind=common_platform(module.platforms), divided=is_divided(module))
-    return mlir.lower_fun(run, multiple_results=True)(ctx.replace(avals_in=avals), *args, **params)
+    with paused_collector():
+        return mlir.lower_fun(run, multiple_results=True)(ctx.replace(avals_in=avals), *args, **params)
 
 
 mlir.register_lowering(_native_p, _lower)

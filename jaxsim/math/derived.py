@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
+from jaxsim.math.collector import paused_collector
 from jaxsim.math.gather import widen, width_of
 from jaxsim.math.stage import lowering_for, x64
 
@@ -152,5 +153,5 @@ def _trace(
     def full_width(*leaves: Any) -> list[Any]:
         return [widen(jnp.asarray(x), width) for x in function(leaves)]
 
-    with lowering_for(kind, divided):
+    with lowering_for(kind, divided), paused_collector():
         return jax.make_jaxpr(full_width)(*(jax.ShapeDtypeStruct(s, d) for s, d in signature))

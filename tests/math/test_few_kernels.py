@@ -13,6 +13,7 @@ import jaxsim
 from jaxsim import models
 from jaxsim.math import few_kernels
 from jaxsim.math.few_kernels import call_in_few_kernels, in_few_kernels
+from jaxsim.math.linear import primitive
 from jaxsim.math.stage import stage
 
 POSITIVE = np.random.default_rng(0).uniform(0.1, 0.9, (40, 120))  # more than XLA sums without a library
@@ -205,6 +206,20 @@ def test_large_programs_are_several_kernels(monkeypatch):
         compiled(*args), jax.jit(jax.extend.core.jaxpr_as_fun(program))(*args), strict=True
     ):
         np.testing.assert_allclose(ours, plain, rtol=1e-13)
+
+
+def test_what_a_primitive_of_jaxsim_computes_counts(monkeypatch):
+    def twelve(x):
+        for k in range(12):
+            x = lax.sin(x) if k % 2 else lax.exp(x)
+        return x
+
+    made = primitive("twelve", twelve, False)
+    monkeypatch.setattr(few_kernels, "_MOST", 5)
+    program = jax.make_jaxpr(made.bind)(SIGNED)
+    lowered = jax.jit(in_few_kernels(program)).lower(SIGNED)
+    assert lowered.as_text().count('xla_cpu_small_call = "true"') == 3
+    np.testing.assert_allclose(lowered.compile()(SIGNED)[0], twelve(SIGNED), rtol=1e-13)
 
 
 @pytest.mark.optimised
