@@ -28,7 +28,7 @@ from jaxsim.math.linear import primitive
 from jaxsim.math.stage import divided, platform
 from jaxsim.math.whole import quotient, remainder
 
-__all__ = ["derived_of_few", "derived_where_asked", "lanes_of", "where_asked"]
+__all__ = ["derived_of_few", "derived_where_asked", "gathers", "where_asked"]
 
 _LANES = 32
 """How many are computed at a time on a CPU: the least of which LLVM makes vectors; loops of 16 it unrolls."""
@@ -48,11 +48,16 @@ _T = TypeVar("_T")
 def lanes_of(asked: Array, rare: bool) -> int:
     """How many pairs and worlds are computed at a time of those that are asked, (npair, W); `rare`: hardly any are."""
     if platform() == "cpu":
-        # in one world nothing is gained by vectors: each pair ends by itself
-        return 1 if asked.shape[-1] == 1 else _LANES
+        # in one world nothing is gained by vectors: each pair ends by itself; so does what is rare
+        return 1 if asked.shape[-1] == 1 or rare else _LANES
     share = _FILL if platform() == "cuda" and not rare else asked.size // _SHARE
     # of those that were gathered no fewer are gathered again, but of what is rare
     return asked.size if asked.shape[0] == 1 and not rare else max(_LEAST, share)
+
+
+def gathers(asked: Array, rare: bool) -> bool:
+    """Whether `where_asked` computes what is asked, (npair, W), apart; on a CPU what is `rare` always."""
+    return asked.size > lanes_of(asked, rare) or (rare and platform() == "cpu")
 
 
 def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: bool = False) -> _T:
@@ -69,12 +74,12 @@ def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: b
       its result, a tree of arrays (npair, ..., W); 0 where nothing is asked.
     """
     asked, tables = lax.stop_gradient((asked, tables))
-    lanes = lanes_of(asked, rare)
-    if asked.size <= lanes:
+    if not gathers(asked, rare):
         return function(asked, *tables)
     leaves, structure = jax.tree.flatten(tables)
     flat, result = _flat(function, structure)
-    found = _by_lanes(flat, lanes, None, asked, leaves)
+    by_lanes = _rounds if rare else _by_lanes
+    found = by_lanes(flat, lanes_of(asked, rare), None, asked, leaves)
     return jax.tree.unflatten(result[0], found)
 
 
@@ -165,8 +170,8 @@ def _by_lanes(
       tables: arrays (1 or npair, ..., 1 or W).
     """
     if platform() == "cpu" and asked.shape[-1] > 1:
-        return call_in_few_kernels(functools.partial(_rounds, function, lanes, places), asked, *tables)
-    return _rounds(function, lanes, places, asked, *tables)
+        return call_in_few_kernels(functools.partial(_rounds, function, lanes, places), asked, tables)
+    return _rounds(function, lanes, places, asked, tables)
 
 
 def _rounds(
@@ -174,7 +179,7 @@ def _rounds(
     lanes: int,
     places: Sequence[tuple[int, int]] | None,
     asked: Array,
-    *tables: Array,
+    tables: Sequence[Array],
 ) -> list[Array]:
     """`_by_lanes`, in the program at hand."""
     pairs, width = asked.shape

@@ -112,10 +112,7 @@ def _kept(
     asked: Array,
     points: int,
 ) -> Corners:
-    """What lies on each other, and which of its corners stay.
-
-    Large faces, which few pairs have, are cut apart on accelerators.
-    """
+    """What lies on each other, and which of its corners stay; large faces, which few pairs have, are cut apart."""
     met = meeting(types, shapes, direction, codes)
     asked = asked & (met.flat1 | met.flat2)
 

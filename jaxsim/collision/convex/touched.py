@@ -11,7 +11,8 @@ from jax import Array, lax
 
 from jaxsim.collision.convex.hull import Tables
 from jaxsim.collision.points import Shape
-from jaxsim.math.asked import derived_where_asked, lanes_of, where_asked
+from jaxsim.math import asked as by_lanes
+from jaxsim.math.asked import derived_where_asked, where_asked
 
 __all__ = ["gathers", "of_geoms", "with_derivatives"]
 
@@ -25,7 +26,7 @@ def gathers(asked: Array, shapes: tuple[Shape, Shape], rare: bool = False) -> bo
         for shape in shapes
         if shape.assets is not None
     )
-    return shared and asked.size > lanes_of(asked, rare)
+    return shared and by_lanes.gathers(asked, rare)
 
 
 def of_geoms(
@@ -42,7 +43,7 @@ def of_geoms(
       asked: of which pairs and worlds, (npair, W).
       shapes: geoms 1 and geoms 2.
       others: a tree of arrays (..., 1 or npair, 1 or W).
-      rare: whether hardly any are asked; on a CPU those are computed with the others.
+      rare: whether hardly any are asked.
 
     Returns:
       the function's result, a tree of arrays (..., npair, W); 0 where nothing is asked.
