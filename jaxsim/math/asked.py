@@ -28,7 +28,7 @@ from jaxsim.math.linear import primitive
 from jaxsim.math.stage import divided, platform
 from jaxsim.math.whole import quotient, remainder
 
-__all__ = ["derived_of_few", "derived_where_asked", "gathers", "where_asked"]
+__all__ = ["derived_of_few", "derived_where_asked", "gathers", "rounds_if_any", "where_asked"]
 
 _LANES = 32
 """How many are computed at a time on a CPU: the least of which LLVM makes vectors; loops of 16 it unrolls."""
@@ -58,6 +58,11 @@ def lanes_of(asked: Array, rare: bool) -> int:
 def gathers(asked: Array, rare: bool) -> bool:
     """Whether `where_asked` computes what is asked, (npair, W), apart; on a CPU what is `rare` always."""
     return asked.size > lanes_of(asked, rare) or (rare and platform() == "cpu")
+
+
+def rounds_if_any(needed: Array, rounds: int) -> int | Array:
+    """The rounds of a loop, on a CPU none if nothing needs them; of an accelerator's thousands something does."""
+    return jnp.where(jnp.any(needed), rounds, 0) if platform() == "cpu" else rounds
 
 
 def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: bool = False) -> _T:

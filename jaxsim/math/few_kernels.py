@@ -48,6 +48,8 @@ _KNOWN = frozenset(_PLAIN.split())
 
 _MOST = 2048
 """Most equations of a kernel: the time to compile one grows faster than its length."""
+_LOOP = 2 * _MOST
+"""The same of a loop, of which each kernel would be started again and again."""
 
 _SMALL = 4096
 """Most numbers of which a kernel replaces some: it returns its arguments, hence replaces them in a copy."""
@@ -174,7 +176,11 @@ def _length(program: ClosedJaxpr) -> int:
 def _load(eqn: Any) -> int:
     """Its weight in a kernel; what replaces some of many numbers is in none, nor what is marked to be apart."""
     replaces = eqn.primitive.name == "dynamic_update_slice" and eqn.invars[0].aval.size > _SMALL
-    return _MOST + 1 if replaces or _has_mark(eqn, "apart", "true") else _weight(eqn)
+    if replaces or _has_mark(eqn, "apart", "true"):
+        return _MOST + 1
+    weight = _weight(eqn)
+    loop = eqn.primitive.name in ("while", "scan") and weight <= _LOOP
+    return min(weight, _MOST) if loop else weight
 
 
 def _has_mark(eqn: Any, name: str, value: str) -> bool:

@@ -13,6 +13,7 @@ the places of the faces they replace.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.largest import entries_at
 from jaxsim.collision.points import Search
 from jaxsim.collision.vec import Vec
+from jaxsim.math.asked import rounds_if_any
 from jaxsim.math.one_kernel import fits_one_kernel
 from jaxsim.math.stage import stage
 
@@ -147,7 +149,10 @@ def _tetrahedron(pairs: Sequence[Pair], found: Nearest) -> tuple[Vertex, Array, 
         return pick(given, beyond, vertices), whole, new
 
     first = jax.tree.map(lambda x: x[0], order)
-    vertices, _, _ = lax.fori_loop(0, 6, look, (order, jnp.ones_like(found.meet), first))
+    # a search mostly ends with a tetrahedron
+    flat = functools.reduce(jnp.logical_or, [_missing(order.point, n)[0] for n in range(3)])
+    looks = rounds_if_any(flat & found.meet, 6)
+    vertices, _, _ = lax.fori_loop(0, looks, look, (order, jnp.ones_like(found.meet), first))
     return vertices, *_faces(vertices.point)
 
 

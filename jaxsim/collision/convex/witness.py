@@ -27,6 +27,7 @@ from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import Solid, corner_point, solid_of
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Pose, Vec
+from jaxsim.math.asked import rounds_if_any
 from jaxsim.math.stage import long_stage, stage
 
 __all__ = ["Held", "Witness", "hold", "shortest"]
@@ -227,7 +228,8 @@ def _polished(
 
     first = (normal, jnp.full_like(normal.x, jnp.inf))
     normal, value = lax.fori_loop(0, len(tried.x), attempt, first)
-    return lax.fori_loop(0, _STEPS + 1, step, (normal, value, jnp.ones_like(value)))[:2]
+    steps = rounds_if_any(smooth, _STEPS + 1)
+    return lax.fori_loop(0, steps, step, (normal, value, jnp.ones_like(value)))[:2]
 
 
 def _height(pairs: Sequence[Pair], core1: Core, n: Vec) -> Array:
