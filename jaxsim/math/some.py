@@ -20,13 +20,18 @@ MANY_WORLDS = 32
 _LANES = 64
 """Worlds gathered at a time on a CPU, and least elsewhere."""
 
+_FEW = 16
+"""The same of what hardly any world needs: two vectors."""
+
 _SHARE = 16
 """On accelerators, how many times fewer worlds are gathered than there are."""
 
 _T = TypeVar("_T")
 
 
-def in_some_worlds(function: Callable[[Any, _T], _T], asked: Array, tables: Any, found: _T) -> _T:
+def in_some_worlds(
+    function: Callable[[Any, _T], _T], asked: Array, tables: Any, found: _T, rare: bool = False
+) -> _T:
     """What was found, and in the worlds that are asked what a function finds then, some worlds at a time.
 
     Args:
@@ -34,11 +39,13 @@ def in_some_worlds(function: Callable[[Any, _T], _T], asked: Array, tables: Any,
       asked: which worlds, (W,).
       tables: a tree of arrays (..., 1 or W).
       found: what was found of all, a tree of arrays (..., W).
+      rare: whether hardly any are asked.
     """
     width = asked.shape[0]
     if width == 1:
         return lax.cond(asked[0], function, lambda _, found: found, tables, found)
-    count = min(_LANES if platform() == "cpu" else max(_LANES, width // _SHARE), -(-width // 2))
+    lanes = _FEW if rare else _LANES
+    count = min(lanes if platform() == "cpu" else max(_LANES, width // _SHARE), -(-width // 2))
 
     def some(state: tuple[Array, _T]) -> tuple[Array, _T]:
         asked, found = state

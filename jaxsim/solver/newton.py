@@ -148,7 +148,8 @@ def minimise(
     found = _minimise(
         layout, limits, problem.replace(rows=few.rows(problem.rows)), smooth, guess, gathered, lost
     )
-    return in_some_worlds(on_more, lost, tables, found._replace(r=few.spread(problem.rows, found.r)))
+    found = found._replace(r=few.spread(problem.rows, found.r))
+    return in_some_worlds(on_more, lost, tables, found, rare=True)
 
 
 def _minimise(
