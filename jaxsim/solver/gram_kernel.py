@@ -22,7 +22,7 @@ from jaxsim.math.lanes import in_lanes, rows_in_use
 from jaxsim.math.stage import stage
 from jaxsim.solver.pyramid import Curvature
 
-__all__ = ["by_rows", "gram_in_kernel", "weighted"]
+__all__ = ["by_rows", "gram_in_kernel", "weighted", "weighted_rows"]
 
 _SIDE = 4
 """Rows and columns of a square."""
@@ -44,6 +44,11 @@ def by_rows(J: Array, C: Curvature) -> tuple[Array, Array]:
 @stage
 def weighted(C: Curvature, J: Array) -> Array:
     """C J, `(n dim, nv, W)`, for `J (n, dim, nv, W)`."""
+    return weighted_rows(C, J)
+
+
+def weighted_rows(C: Curvature, J: Array) -> Array:
+    """The same, in the stage at hand."""
     rows = []
     for row in C:
         terms = [c[:, None] * J[:, j] for j, c in enumerate(row) if c is not None]

@@ -25,7 +25,7 @@ from jaxsim.math.stage import platform, stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
 from jaxsim.solver.blocks import MANY, block_of, block_size, each_block
-from jaxsim.solver.gram_kernel import by_rows, gram_in_kernel, weighted
+from jaxsim.solver.gram_kernel import by_rows, gram_in_kernel, weighted, weighted_rows
 from jaxsim.structure.rows import Chains, Movers
 from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of
 
@@ -601,9 +601,10 @@ def _more_sums(own: Factors, totals: list[Array], patches: tuple[Patch, ...]) ->
     assert own.used is not None
     dim = own.J.shape[1]
     size, flat = block_size(dim), own.J.reshape(-1, *own.J.shape[2:])
+    entries, places = _stacked(own.C)
 
     def add(start: Array, sums: list[Array]) -> list[Array]:
-        block = flat, _block_weighted(own.C, own.J, start, size=size)
+        block = flat, _block_weighted(entries, own.J, start, places=places, size=size)
         starts = start * dim, jnp.int32(0)
         return _outer_products([block], sums, [starts], terms=(size * dim,), patches=patches)
 
@@ -611,10 +612,24 @@ def _more_sums(own: Factors, totals: list[Array], patches: tuple[Patch, ...]) ->
     return each_block(own.used, size, add, [widen(total, width) for total in totals])
 
 
+_Places = tuple[tuple[int | None, ...], ...]
+"""Of the entries of a curvature, in a stack of those that are not zero."""
+
+
+def _stacked(C: Curvature) -> tuple[Array, _Places]:
+    """The entries of a curvature as one array `(entries, n, W)`, so that a block of all of them is one slice."""
+    entries: dict[int, Array] = {id(c): c for row in C for c in row if c is not None}
+    number = {key: k for k, key in enumerate(entries)}
+    places = tuple(tuple(None if c is None else number[id(c)] for c in row) for row in C)
+    return jnp.stack(jnp.broadcast_arrays(*entries.values())), places
+
+
 @stage
-def _block_weighted(C: Curvature, J: Array, start: Array, *, size: int) -> Array:
+def _block_weighted(entries: Array, J: Array, start: Array, *, places: _Places, size: int) -> Array:
     """C J of a block of contacts, `(size dim, nv, W)`."""
-    return by_rows(block_of(J, start, size), block_of(C, start, size))[1]
+    own = lax.dynamic_slice_in_dim(entries, start, size, axis=1)
+    C: Curvature = [[None if k is None else own[k] for k in row] for row in places]
+    return weighted_rows(C, block_of(J, start, size))
 
 
 def _sums(rows: list[tuple[Array, Array]], patches: tuple[Patch, ...]) -> list[Array]:
