@@ -60,7 +60,7 @@ def gathers(asked: Array, rare: bool) -> bool:
     return asked.size > lanes_of(asked, rare) or (rare and platform() == "cpu")
 
 
-def rounds_if_any(needed: Array, rounds: int) -> int | Array:
+def rounds_if_any(needed: Array, rounds: int) -> Any:
     """The rounds of a loop, on a CPU none if nothing needs them; of an accelerator's thousands something does."""
     return jnp.where(jnp.any(needed), rounds, 0) if platform() == "cpu" else rounds
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
-from jaxsim.math.asked import derived_of_few, derived_where_asked, where_asked
+from jaxsim.math.asked import derived_of_few, derived_where_asked, rounds_if_any, where_asked
 from jaxsim.math.stage import lowering_for
 
 PAIRS, WORLDS = 7, 90
@@ -20,18 +20,47 @@ def _product(asked, table, one):
 
 @pytest.mark.parametrize("platform", ["cpu", "cuda"])
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 1.0])
-def test_the_few_that_are_asked_give_what_all_give(share, platform):
+@pytest.mark.parametrize(
+    ("pairs", "worlds", "rare"), [(PAIRS, WORLDS, False), (PAIRS, WORLDS, True), (1, 1, True)]
+)
+def test_the_few_that_are_asked_give_what_all_give(share, platform, pairs, worlds, rare):
     rng = np.random.default_rng(0)
-    asked = jnp.asarray(rng.uniform(size=(PAIRS, WORLDS)) < share)
-    table = jnp.asarray(rng.normal(size=(PAIRS, 3, WORLDS)))
-    one = jnp.asarray(rng.normal(size=(PAIRS, 1)))
+    asked = jnp.asarray(rng.uniform(size=(pairs, worlds)) < share)
+    table = jnp.asarray(rng.normal(size=(pairs, 3, worlds)))
+    one = jnp.asarray(rng.normal(size=(pairs, 1)))
     with lowering_for(platform):
-        few = jax.jit(lambda *x: where_asked(_product, *x))(asked, table, one)
+        few = jax.jit(lambda *x: where_asked(_product, *x, rare=rare))(asked, table, one)
     every = _product(asked, table, one)
-    assert few["sum"].shape == (PAIRS, 3, WORLDS)
+    assert few["sum"].shape == (pairs, 3, worlds)
     np.testing.assert_array_equal(few["sum"], every["sum"])
     np.testing.assert_array_equal(few["number"], every["number"])
     assert int(few["number"].sum()) == int(asked.sum())
+
+
+def test_on_a_cpu_what_is_rare_is_computed_one_by_one():
+    """However few pairs there are: where none is asked nothing is computed."""
+    rounds = []
+
+    def counted(asked, table):
+        rounds.append(asked.shape)
+        return table
+
+    asked, table = jnp.zeros((1, 5), bool), jnp.ones((1, 3, 5))
+    loops = {}
+    for platform in ("cpu", "cuda"):
+        with lowering_for(platform):
+            program = jax.make_jaxpr(lambda *x: where_asked(counted, *x, rare=True))(asked, table)
+        loops[platform] = "while" in str(program)
+    assert rounds == [(1, 1), (1, 5)]
+    assert loops == {"cpu": True, "cuda": False}
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
+def test_a_loop_that_nothing_needs_has_no_rounds_on_a_cpu(platform):
+    with lowering_for(platform):
+        some, none = (int(rounds_if_any(jnp.asarray([False, needed]), 3)) for needed in (True, False))
+    assert some == 3
+    assert none == (0 if platform == "cpu" else 3)
 
 
 def test_it_has_no_derivative_and_may_be_differentiated_through():
