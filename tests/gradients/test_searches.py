@@ -105,7 +105,7 @@ def test_a_derivative_contains_no_search():
 
     def searches(function):
         text = jax.jit(function).lower(data.qpos).as_text()
-        return [text.count(f"func private @{name}") for name in ("_rim", "_moved", "_polished", "_cut")]
+        return [text.count(f"func private @{name}") for name in ("_rim", "_moved", "_at_most", "_cut")]
 
     once = searches(velocity)
     assert min(once) > 0
