@@ -28,7 +28,7 @@ from jaxsim.math.linear import primitive
 from jaxsim.math.stage import divided, platform
 from jaxsim.math.whole import quotient, remainder
 
-__all__ = ["derived_of_few", "derived_where_asked", "gathers", "rounds_if_any", "where_asked"]
+__all__ = ["computes_apart", "derived_of_few", "derived_where_asked", "rounds_if_any", "where_asked"]
 
 _LANES = 32
 """How many are computed at a time on a CPU: the least of which LLVM makes vectors; loops of 16 it unrolls."""
@@ -45,7 +45,7 @@ _WHOLE = (0, 0)
 _T = TypeVar("_T")
 
 
-def lanes_of(asked: Array, rare: bool) -> int:
+def _lanes_of(asked: Array, rare: bool) -> int:
     """How many pairs and worlds are computed at a time of those that are asked, (npair, W); `rare`: hardly any are."""
     if platform() == "cpu":
         # in one world nothing is gained by vectors: each pair ends by itself; so does what is rare
@@ -55,9 +55,9 @@ def lanes_of(asked: Array, rare: bool) -> int:
     return asked.size if asked.shape[0] == 1 and not rare else max(_LEAST, share)
 
 
-def gathers(asked: Array, rare: bool) -> bool:
+def computes_apart(asked: Array, rare: bool) -> bool:
     """Whether `where_asked` computes what is asked, (npair, W), apart; on a CPU what is `rare` always."""
-    return asked.size > lanes_of(asked, rare) or (rare and platform() == "cpu")
+    return asked.size > _lanes_of(asked, rare) or (rare and platform() == "cpu")
 
 
 def rounds_if_any(needed: Array, rounds: int) -> Any:
@@ -79,12 +79,12 @@ def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: b
       its result, a tree of arrays (npair, ..., W); 0 where nothing is asked.
     """
     asked, tables = lax.stop_gradient((asked, tables))
-    if not gathers(asked, rare):
+    if not computes_apart(asked, rare):
         return function(asked, *tables)
     leaves, structure = jax.tree.flatten(tables)
     flat, result = _flat(function, structure)
     by_lanes = _rounds if rare else _by_lanes
-    found = by_lanes(flat, lanes_of(asked, rare), None, asked, leaves)
+    found = by_lanes(flat, _lanes_of(asked, rare), None, asked, leaves)
     return jax.tree.unflatten(result[0], found)
 
 
@@ -279,7 +279,7 @@ class _Plain:
 
 def _traced(leaves: Leaves, function: Any, gathered: Sequence[bool]) -> ClosedJaxpr:
     """The program of a function of one pair, for as many worlds as it is computed of at a time."""
-    lanes = lanes_of(leaves[0], False)
+    lanes = _lanes_of(leaves[0], False)
     types = tuple(
         ((1, *x.shape[1:-1], lanes) if own else tuple(x.shape), np.dtype(x.dtype))
         for x, own in zip(leaves, gathered, strict=True)
@@ -296,7 +296,7 @@ def _compute(*leaves: Array, function: Any, gathered: Any, places: Any) -> list[
         left, rest = iter(own), iter(whole)
         return run(*(next(left) if some else next(rest) for some in gathered))
 
-    return _by_lanes(few, lanes_of(asked, False), places, asked, tables)
+    return _by_lanes(few, _lanes_of(asked, False), places, asked, tables)
 
 
 _asked_p = primitive("asked", _compute, True)

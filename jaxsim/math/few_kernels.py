@@ -162,15 +162,18 @@ def _weight(eqn: Any) -> int:
     """Equations in it."""
     own = _own_program(eqn)
     if own is not None:
-        return 1 + _length(own)
+        return 1 + _own_length(own)
     inner = _inner(eqn) if eqn.primitive.name in _NESTED else ()
-    return 1 + sum(map(_length.__wrapped__, inner))
+    return 1 + sum(map(_length, inner))
 
 
-@functools.lru_cache(maxsize=4096)
 def _length(program: ClosedJaxpr) -> int:
     """Equations in a program."""
     return sum(map(_weight, program.jaxpr.eqns))
+
+
+_own_length = functools.lru_cache(maxsize=4096)(_length)
+"""The same, remembered: the program of a primitive of jaxsim's own is one object wherever it is called."""
 
 
 def _load(eqn: Any) -> int:

@@ -11,8 +11,7 @@ from jax import Array, lax
 
 from jaxsim.collision.convex.hull import Tables
 from jaxsim.collision.points import Shape
-from jaxsim.math import asked as by_lanes
-from jaxsim.math.asked import derived_where_asked, where_asked
+from jaxsim.math.asked import computes_apart, derived_where_asked, where_asked
 
 __all__ = ["gathers", "of_geoms", "with_derivatives"]
 
@@ -26,7 +25,7 @@ def gathers(asked: Array, shapes: tuple[Shape, Shape], rare: bool = False) -> bo
         for shape in shapes
         if shape.assets is not None
     )
-    return shared and by_lanes.gathers(asked, rare)
+    return shared and computes_apart(asked, rare)
 
 
 def of_geoms(
