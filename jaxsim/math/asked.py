@@ -83,6 +83,7 @@ def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: b
         return function(asked, *tables)
     leaves, structure = jax.tree.flatten(tables)
     flat, result = _flat(function, structure)
+    # what is rare is mostly asked for inside of a function of few kernels, which are not nested
     by_lanes = _rounds if rare else _by_lanes
     found = by_lanes(flat, _lanes_of(asked, rare), None, asked, leaves)
     return jax.tree.unflatten(result[0], found)

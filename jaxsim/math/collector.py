@@ -16,11 +16,10 @@ __all__ = ["paused_collector"]
 @contextlib.contextmanager
 def paused_collector() -> Iterator[None]:
     """Pauses the collector if it is on; what is no longer used but by itself is freed after the end."""
-    if not gc.isenabled():
-        yield
-        return
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if enabled:
+            gc.enable()

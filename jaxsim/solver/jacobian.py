@@ -601,10 +601,10 @@ def _more_sums(own: Factors, totals: list[Array], patches: tuple[Patch, ...]) ->
     assert own.used is not None
     dim = own.J.shape[1]
     size, flat = block_size(dim), own.J.reshape(-1, *own.J.shape[2:])
-    entries, places = _stacked(own.C)
+    stacked, entries = _stacked(own.C)
 
     def add(start: Array, sums: list[Array]) -> list[Array]:
-        block = flat, _block_weighted(entries, own.J, start, places=places, size=size)
+        block = flat, _block_weighted(stacked, own.J, start, entries=entries, size=size)
         starts = start * dim, jnp.int32(0)
         return _outer_products([block], sums, [starts], terms=(size * dim,), patches=patches)
 
@@ -612,23 +612,23 @@ def _more_sums(own: Factors, totals: list[Array], patches: tuple[Patch, ...]) ->
     return each_block(own.used, size, add, [widen(total, width) for total in totals])
 
 
-_Places = tuple[tuple[int | None, ...], ...]
-"""Of the entries of a curvature, in a stack of those that are not zero."""
+_Entries = tuple[tuple[int, int], ...]
+"""Rows and columns."""
 
 
-def _stacked(C: Curvature) -> tuple[Array, _Places]:
+def _stacked(C: Curvature) -> tuple[Array, _Entries]:
     """The entries of a curvature as one array `(entries, n, W)`, so that a block of all of them is one slice."""
-    entries: dict[int, Array] = {id(c): c for row in C for c in row if c is not None}
-    number = {key: k for k, key in enumerate(entries)}
-    places = tuple(tuple(None if c is None else number[id(c)] for c in row) for row in C)
-    return jnp.stack(jnp.broadcast_arrays(*entries.values())), places
+    some = {(i, j): c for i, row in enumerate(C) for j, c in enumerate(row) if c is not None}
+    return jnp.stack(jnp.broadcast_arrays(*some.values())), tuple(some)
 
 
 @stage
-def _block_weighted(entries: Array, J: Array, start: Array, *, places: _Places, size: int) -> Array:
+def _block_weighted(stacked: Array, J: Array, start: Array, *, entries: _Entries, size: int) -> Array:
     """C J of a block of contacts, `(size dim, nv, W)`."""
-    own = lax.dynamic_slice_in_dim(entries, start, size, axis=1)
-    C: Curvature = [[None if k is None else own[k] for k in row] for row in places]
+    dim = J.shape[1]
+    C: Curvature = [[None] * dim for _ in range(dim)]
+    for (i, j), c in zip(entries, lax.dynamic_slice_in_dim(stacked, start, size, axis=1), strict=True):
+        C[i][j] = c
     return weighted_rows(C, block_of(J, start, size))
 
 

@@ -200,6 +200,7 @@ def test_part_of_a_program_is_few_kernels_if_all_of_it_is_known(known):
 
 def test_large_programs_are_several_kernels(monkeypatch):
     monkeypatch.setattr(few_kernels, "_MOST", 5)
+    monkeypatch.setattr(few_kernels, "_LOOP", 5)
     program, args = traced(NESTED.values(), jnp.float64)
     compiled = jax.jit(in_few_kernels(program)).lower(*args).compile()
     for ours, plain in zip(

@@ -150,7 +150,7 @@ def _tetrahedron(pairs: Sequence[Pair], found: Nearest) -> tuple[Vertex, Array, 
 
     first = jax.tree.map(lambda x: x[0], order)
     # a search mostly ends with a tetrahedron
-    flat = functools.reduce(jnp.logical_or, [_missing(order.point, n)[0] for n in jnp.arange(3)])
+    flat = functools.reduce(jnp.logical_or, [_missing(order.point, n)[0] for n in map(jnp.int32, range(3))])
     looks = rounds_if_any(flat & found.meet, 6)
     vertices, _, _ = lax.fori_loop(0, looks, look, (order, jnp.ones_like(found.meet), first))
     return vertices, *_faces(vertices.point)
