@@ -20,9 +20,6 @@ MANY_WORLDS = 32
 _LANES = 64
 """Worlds gathered at a time on a CPU, and least elsewhere."""
 
-_FEW = 16
-"""The same of what hardly any world needs: two vectors."""
-
 _SHARE = 16
 """On accelerators, how many times fewer worlds are gathered than there are."""
 
@@ -30,7 +27,7 @@ _T = TypeVar("_T")
 
 
 def in_some_worlds(
-    function: Callable[[Any, _T], _T], asked: Array, tables: Any, found: _T, rare: bool = False
+    function: Callable[[Any, _T], _T], asked: Array, tables: Any, found: _T, lanes: int = _LANES
 ) -> _T:
     """What was found, and in the worlds that are asked what a function finds then, some worlds at a time.
 
@@ -39,12 +36,11 @@ def in_some_worlds(
       asked: which worlds, (W,).
       tables: a tree of arrays (..., 1 or W).
       found: what was found of all, a tree of arrays (..., W).
-      rare: whether hardly any are asked.
+      lanes: worlds gathered at a time on a CPU.
     """
     width = asked.shape[0]
     if width == 1:
         return lax.cond(asked[0], function, lambda _, found: found, tables, found)
-    lanes = _FEW if rare else _LANES
     count = min(lanes if platform() == "cpu" else max(_LANES, width // _SHARE), -(-width // 2))
 
     def some(state: tuple[Array, _T]) -> tuple[Array, _T]:

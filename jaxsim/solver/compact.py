@@ -31,6 +31,7 @@ from jaxsim.solver.jacobian import (
     EdgeJacobian,
     Frames,
     joined_frames,
+    joining,
 )
 from jaxsim.solver.rows import NUMBERS, Cones, Rows, RowValues, join
 
@@ -74,6 +75,7 @@ class _Touching(NamedTuple):
 
     Attributes:
       active: the slots that have rows, dimension after dimension, `(n, W)`.
+      joining: those of them that are between two kinematic trees and come first, `(n, W)`; None: it does not matter.
       kept: the slots that are kept, `(kept, W)`.
       filled: which of these are in use, `(kept, W)`.
       lost: in which worlds there are more, `(W,)`.
@@ -81,6 +83,7 @@ class _Touching(NamedTuple):
     """
 
     active: Array
+    joining: Array | None
     kept: Array
     filled: Array
     lost: Array
@@ -95,6 +98,8 @@ class _Touching(NamedTuple):
         J = joined_frames([kind.J for kind in kinds if isinstance(kind.J, Frames)]).picked(self.pick)
         if self.counted:
             J = J.replace(used=jnp.sum(self.filled, axis=0, dtype=int))
+        if self.joining is not None:
+            J = J.replace(joining=jnp.minimum(jnp.sum(self.joining, axis=0, dtype=int), len(self.kept)))
         D, aref, friction = (
             self.pick(_side_by_side([getattr(kind, name) for kind in kinds]))
             for name in ("D", "aref", "friction")
@@ -110,7 +115,10 @@ class _Touching(NamedTuple):
 
     def spread(self, kinds: Sequence[_Kind], values: Array) -> Iterator[Array]:
         """Values of the kept slots `(kept, rows, W)` for all of each kind, `(n, rows, W)`; 0 for those out of use."""
-        place, start = jnp.minimum(rank(self.active), len(self.kept) - 1), 0
+        place = rank(_in_order(self.active, self.joining))
+        if self.joining is not None:
+            place = jnp.where(self.joining, place[: len(self.active)], place[len(self.active) :])
+        place, start = jnp.minimum(place, len(self.kept) - 1), 0
         for kind in kinds:
             n, rows = kind.D.shape[:2]
             own = slice(start, start + n)
@@ -263,9 +271,22 @@ def _compacted(kinds: Sequence[_Kind], kept: Sequence[int], iterated: bool) -> C
         own, touching = slice(start, start + one), None
         if kept[start]:
             active = concat([kind.D[:, 0] for kind in kinds[own]]) > 0
-            touching = _Touching(active, *pick_first(active, slots=kept[start]), together and iterated)
+            first = _joining(kinds[own], active) if together and iterated else None
+            places, filled, lost = pick_first(_in_order(active, first), slots=kept[start])
+            touching = _Touching(active, first, places % len(active), filled, lost, together and iterated)
         groups.append((own, touching))
     return Compacted(tuple(groups))
+
+
+def _joining(kinds: Sequence[_Kind], active: Array) -> Array | None:
+    """Which of the active slots are between two kinematic trees, `(n, W)`; None if Jacobians do not ask."""
+    frames = [kind.J for kind in kinds if isinstance(kind.J, ChainFrames)]
+    return active & joining(concat([own.trees for own in frames])) if frames else None
+
+
+def _in_order(active: Array, first: Array | None) -> Array:
+    """Marks of the active slots, those of the ones that come first before those of the others: `(n or 2 n, W)`."""
+    return active if first is None else jnp.concatenate([first, active & ~first])
 
 
 def _side_by_side(parts: Sequence[Array]) -> Array:

@@ -17,8 +17,7 @@ from jax import Array, lax
 from jaxsim.math import safe
 from jaxsim.math.axis import concat, sum_rows, take
 from jaxsim.math.gather import width_of
-from jaxsim.math.some import MANY_WORLDS, in_some_worlds
-from jaxsim.math.stage import platform, stage
+from jaxsim.math.stage import stage
 from jaxsim.solver import cone, linalg, pyramid
 from jaxsim.solver.assembly import Problem
 from jaxsim.solver.jacobian import ChainJacobian, Curvature, EdgeJacobian
@@ -32,8 +31,6 @@ _ROUNDING = 16
 """Rounding errors of a solution at which conjugate gradients end."""
 _MOST = 500
 """Most of their rounds."""
-_STRAGGLERS = 4
-"""How many times fewer worlds than there are go on alone."""
 
 
 class Hessian(NamedTuple):
@@ -141,13 +138,6 @@ def _between_trees(joints: list[_Joint], v: Array) -> Array:
     return total
 
 
-class _System(NamedTuple):
-    """The Hessian: stored entries `(nnz, W)`, and the contacts that add to it."""
-
-    entries: Array
-    joints: list[_Joint]
-
-
 class _State(NamedTuple):
     """Of the iteration: solution, what is left of b, direction, `(nv, W)` each; its length and that at which it ends.
 
@@ -172,8 +162,6 @@ def _conjugate_gradients(
 ) -> Array:
     """Solves a system by conjugate gradients with the factors of its trees, among the contacts that join two of them.
 
-    On a CPU all worlds go on only as long as many are not done; those that are not are gathered then.
-
     Args:
       layout: the model's rows.
       entries: stored entries of the Hessian.
@@ -182,38 +170,13 @@ def _conjugate_gradients(
       rough: as of `solve_hessian`.
       longest: the same.
     """
-    width = b.shape[-1]
-    few = width // _STRAGGLERS if width >= MANY_WORLDS and platform() == "cpu" else 0
     precondition = linalg.solver_of(layout.hessian, entries)
-    z = precondition(b)
-    square = sum_rows(b * z)
-    rounding = _ROUNDING * float(jnp.finfo(b.dtype).eps)
-    enough = jnp.maximum(rounding**2 * jnp.maximum(square, longest), rough**2 * square)
-    first = _State(jnp.zeros_like(b), b, z, square, enough, jnp.zeros((width,), jnp.int32))
-    state = _rounds(layout, _System(entries, joints), precondition, first, few)
-    if not few:
-        return state.x
-
-    def rest(system: _System, state: _State) -> _State:
-        return _rounds(layout, system, linalg.solver_of(layout.hessian, system.entries), state)
-
-    return in_some_worlds(rest, state.going, _System(entries, joints), state).x
-
-
-def _rounds(
-    layout: RowLayout,
-    system: _System,
-    precondition: Callable[[Array], Array],
-    state: _State,
-    few: int = 0,
-) -> _State:
-    """Goes on until only so few worlds are not done."""
-    multiply = linalg.product_of(layout.hessian, system.entries)
+    multiply = linalg.product_of(layout.hessian, entries)
 
     def step(state: _State) -> _State:
         """One step of the worlds that are not done."""
         going = state.going
-        along = multiply(state.p) + _between_trees(system.joints, state.p)
+        along = multiply(state.p) + _between_trees(joints, state.p)
         length = jnp.where(going, safe.divide(state.square, sum_rows(state.p * along)), 0)
         x, rest = state.x + length * state.p, state.rest - length * along
         z = precondition(rest)
@@ -221,4 +184,9 @@ def _rounds(
         p = jnp.where(going, z + safe.divide(square, state.square) * state.p, state.p)
         return _State(x, rest, p, square, state.enough, state.rounds + going)
 
-    return lax.while_loop(lambda state: jnp.sum(state.going) > few, step, state)
+    z = precondition(b)
+    square = sum_rows(b * z)
+    rounding = _ROUNDING * float(jnp.finfo(b.dtype).eps)
+    enough = jnp.maximum(rounding**2 * jnp.maximum(square, longest), rough**2 * square)
+    first = _State(jnp.zeros_like(b), b, z, square, enough, jnp.zeros(b.shape[-1:], jnp.int32))
+    return lax.while_loop(lambda state: jnp.any(state.going), step, first).x

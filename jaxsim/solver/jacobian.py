@@ -25,7 +25,7 @@ from jaxsim.math.stage import platform, stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import pyramid
 from jaxsim.solver.blocks import MANY, block_of, block_size, each_block
-from jaxsim.solver.gram_kernel import by_rows, gram_in_kernel, weighted, weighted_rows
+from jaxsim.solver.gram_kernel import by_rows, gram_in_kernel, weighted_rows
 from jaxsim.structure.rows import Chains, Movers
 from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of
 
@@ -46,6 +46,7 @@ __all__ = [
     "along_axes_of_trees",
     "gram_of",
     "joined_frames",
+    "joining",
 ]
 
 Curvature = pyramid.Curvature
@@ -67,6 +68,9 @@ class Factors(NamedTuple):
 
 _LARGE = 12
 """Dofs that several trees must have on average for each to have wrenches of all contacts."""
+
+_FEW = 4
+"""Contacts between two trees that are looked at together: of those that touch they are few."""
 
 _TERMS = 32
 """Products summed in one kernel: more take longer to compile than they save in memory traffic."""
@@ -274,6 +278,11 @@ class ChainFrames(Frames):
     bodies: Array = leaf("n 2", "body 1 and body 2", dtype=int)
     chains: Chains = static("", "what moves each body", dtype=Chains)
 
+    @property
+    def trees(self) -> Array:
+        """The kinematic trees of body 1 and of body 2, -1 of one that does not move, `(n, 2, W)`."""
+        return rows_by_world(jnp.asarray(self.chains.tree[..., None]), self.bodies)
+
     def jacobian(self) -> ChainJacobian:
         """The Jacobian of all of them."""
         nv = len(self.moves)
@@ -287,9 +296,7 @@ class ChainFrames(Frames):
             sign = jnp.where(fills | both, 0, direction).astype(self.pos.dtype)
             J = along_axes(self.pos, self.frame, rows_by_world(self.moves, dofs), sign, dim=self.dim)
             sides.append(Side(J=J, dofs=dofs))
-        trees = rows_by_world(jnp.asarray(self.chains.tree[..., None]), self.bodies)
-        across = (trees[:, 0] != trees[:, 1]) & jnp.all(trees >= 0, axis=1)
-        return ChainJacobian(sides=tuple(sides), across=across, nv=nv, within=self.chains.within)
+        return ChainJacobian(sides=tuple(sides), trees=self.trees, nv=nv, within=self.chains.within)
 
 
 class Side(Record):
@@ -314,8 +321,11 @@ class ChainJacobian(Record):
     """As `ContactJacobian`, by the dofs that move the two bodies: few in a model of many trees."""
 
     sides: tuple[Side, Side] = leaf("", "body 1 and body 2")
-    across: Array = leaf("n", "whether the bodies are of different kinematic trees", dtype=bool)
+    trees: Array = leaf("n 2", "the kinematic trees of body 1 and of body 2, -1: it does not move", dtype=int)
     used: Array | None = leaf("", "as of `ContactJacobian`", dtype=int, default=None)
+    joining: Array | None = leaf(
+        "", "how many of these, the first, are between two trees", dtype=int, default=None
+    )
     nv: int = static("", "degrees of freedom")
     within: bool = static("", "whether bodies may move with one tree", dtype=bool)
 
@@ -326,7 +336,7 @@ class ChainJacobian(Record):
             return first.product(x) + second.product(x)
 
         def some(start: Array, found: Array) -> Array:
-            return lax.dynamic_update_slice_in_dim(found, self._block(start).product(x), start, 0)
+            return lax.dynamic_update_slice_in_dim(found, self._block(start, MANY).product(x), start, 0)
 
         J = self.sides[0].J
         none = jnp.zeros((*J.shape[:2], width_of((self.sides, x))), x.dtype)
@@ -339,28 +349,37 @@ class ChainJacobian(Record):
             first, second = own.sides
             return second.add(first.add(total, f), f)
 
-        return self._sum(add, f, jnp.zeros((self.nv, width_of((self.sides, f))), f.dtype))
+        return self._sum(add, f, jnp.zeros((self.nv, width_of((self.sides, f))), f.dtype), self.used, MANY)
 
-    def _block(self, start: Array) -> ChainJacobian:
+    def _block(self, start: Array, size: int) -> ChainJacobian:
         """That of the contacts of a block."""
-        sides, across = block_of((self.sides, self.across), start, MANY)
-        return self.replace(sides=sides, across=across, used=None)
+        sides, trees = block_of((self.sides, self.trees), start, size)
+        return self.replace(sides=sides, trees=trees, used=None, joining=None)
 
-    def _sum(self, add: Callable[[ChainJacobian, Any, Array], Array], given: Any, total: Array) -> Array:
+    def _sum(
+        self,
+        add: Callable[[ChainJacobian, Any, Array], Array],
+        given: Any,
+        total: Array,
+        among: Array | None,
+        size: int,
+    ) -> Array:
         """A total to which all contacts add, or block by block those that are looked at.
 
         Args:
           add: a function of some contacts' Jacobian, what is given of them, and the total so far.
           given: of all contacts, a tree of arrays `(n, ..., W)`.
           total: at the start.
+          among: how many contacts are looked at, the first, `(W,)`; None: all.
+          size: contacts of a block.
         """
-        if self.used is None:
+        if among is None:
             return add(self, given, total)
 
         def more(start: Array, total: Array) -> Array:
-            return add(self._block(start), block_of(given, start, MANY), total)
+            return add(self._block(start, size), block_of(given, start, size), total)
 
-        return each_block(self.used, MANY, more, total)
+        return each_block(among, size, more, total)
 
     def factors(self, C: Curvature) -> None:
         """None: `gram` knows better."""
@@ -368,18 +387,29 @@ class ChainJacobian(Record):
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`, without those between bodies of different trees (`between`)."""
+        numbers, entries = _stacked(C)
 
-        def add(own: ChainJacobian, C: Curvature, total: Array) -> Array:
+        def add(own: ChainJacobian, numbers: Array, total: Array) -> Array:
             first, second = own.sides
-            total = _add_squares(total, structure, C, first, first)
-            total = _add_squares(total, structure, C, second, second)
-            if not own.within:
-                return total
-            inside = first.replace(J=jnp.where(own.across[:, None, None], 0, first.J))
-            return _add_squares(total, structure, C, inside, second)
+            moves = own.trees >= 0
+            same = moves[:, 0] & (own.trees[:, 0] == own.trees[:, 1])
+            inside = first.replace(J=jnp.where(same[:, None, None], first.J, 0))
+            squares = [(moves[:, 0], first, first), (moves[:, 1], second, second)]
+            for some, one, other in squares + [(same, inside, second)] * own.within:
 
-        J = self.sides[0].J
-        return self._sum(add, C, jnp.zeros((structure.size + 1, width_of((self.sides, C))), J.dtype))[:-1]
+                def more(total: Array, one: Side = one, other: Side = other) -> Array:
+                    return _add_squares(total, structure, numbers, one, other, entries)
+
+                if platform() == "cpu":
+                    # the curvature's first entry is 0 where a contact does not push
+                    asked = jnp.any(some & (numbers[:, 0] > 0))
+                    total = lax.cond(asked, more, lambda total: total, total)
+                else:
+                    total = more(total)
+            return total
+
+        none = jnp.zeros((structure.size + 1, width_of((self.sides, C))), numbers.dtype)
+        return self._sum(add, numbers, none, self.used, MANY)[:-1]
 
     def between(self, C: Curvature, x: Array) -> Array:
         """The part of J^T C J x that is between bodies of different trees, `(nv, W)`.
@@ -388,15 +418,18 @@ class ChainJacobian(Record):
           C: dim by dim, `(n, W)`.
           x: `(nv, W)`.
         """
+        numbers, entries = _stacked(C)
 
-        def add(own: ChainJacobian, C: Curvature, total: Array) -> Array:
+        def add(own: ChainJacobian, numbers: Array, total: Array) -> Array:
             first, second = own.sides
+            numbers = jnp.where(joining(own.trees)[:, None], numbers, 0)
             on_first, on_second = (
-                jnp.where(own.across[:, None], _curved(C, side.product(x)), 0) for side in (second, first)
+                _curved(numbers, side.product(x), entries=entries) for side in (second, first)
             )
             return second.add(first.add(total, on_first), on_second)
 
-        return self._sum(add, C, jnp.zeros((self.nv, width_of((self.sides, C, x))), x.dtype))
+        none = jnp.zeros((self.nv, width_of((self.sides, C, x))), x.dtype)
+        return self._sum(add, numbers, none, self.joining, _FEW)
 
     def matrix(self) -> Array:
         """J by all dofs, `(n, dim, nv, W)`."""
@@ -407,20 +440,52 @@ class ChainJacobian(Record):
         return jnp.asarray(total)
 
 
-def _add_squares(total: Array, structure: TreeStructure, C: Curvature, one: Side, other: Side) -> Array:
-    """Adds to entries, and one more number, what J^T C J has of two sides, or of one."""
+def joining(trees: Array) -> Array:
+    """Which contacts are between two kinematic trees, `(n, W)`, by those of their bodies, `(n, 2, W)`."""
+    return (trees[:, 0] != trees[:, 1]) & jnp.all(trees >= 0, axis=1)
+
+
+def _add_squares(
+    total: Array, structure: TreeStructure, numbers: Array, one: Side, other: Side, entries: _Entries
+) -> Array:
+    """Adds to entries, and one more number, what J^T C J has of two sides, or of one; C as of `_stacked`."""
     starts = np.array(structure.offset[:-1], np.int32)
     depths = np.array([len(path) - 1 for path in structure.paths], np.int32)
     dofs = [jnp.moveaxis(side.dofs, 1, 0) for side in ([one] if one is other else [one, other])]
     chains = [[own, *(rows_by_world(jnp.asarray(x[:, None]), own) for x in (starts, depths))] for own in dofs]
     places = _places(*chains, last=structure.size)
-    squares = _products(weighted(C, one.J).reshape(one.J.shape), other.J, same=one is other)
+    squares = _products(_weighted(numbers, one.J, entries=entries), other.J, same=one is other)
     return add_by_world(total, squares, places)
 
 
+_Entries = tuple[tuple[int, int], ...]
+"""Rows and columns."""
+
+
+def _stacked(C: Curvature) -> tuple[Array, _Entries]:
+    """The entries of a curvature as one array `(n, entries, W)`, so that a block of all of them is one slice."""
+    some = {(i, j): c for i, row in enumerate(C) for j, c in enumerate(row) if c is not None}
+    return jnp.stack(jnp.broadcast_arrays(*some.values()), axis=1), tuple(some)
+
+
+def _curvature(numbers: Array, entries: _Entries, dim: int) -> Curvature:
+    """A curvature of its stacked entries."""
+    C: Curvature = [[None] * dim for _ in range(dim)]
+    for k, (i, j) in enumerate(entries):
+        C[i][j] = numbers[:, k]
+    return C
+
+
 @stage
-def _curved(C: Curvature, x: Array) -> Array:
+def _weighted(numbers: Array, J: Array, *, entries: _Entries) -> Array:
+    """C J as J, `(n, dim, k, W)`."""
+    return weighted_rows(_curvature(numbers, entries, J.shape[1]), J).reshape(J.shape)
+
+
+@stage
+def _curved(numbers: Array, x: Array, *, entries: _Entries) -> Array:
     """C x for x `(n, dim, W)`."""
+    C = _curvature(numbers, entries, x.shape[1])
     sums = [functools.reduce(jnp.add, [c * x[:, j] for j, c in enumerate(row) if c is not None]) for row in C]
     return jnp.stack(sums, axis=1)
 
@@ -612,24 +677,12 @@ def _more_sums(own: Factors, totals: list[Array], patches: tuple[Patch, ...]) ->
     return each_block(own.used, size, add, [widen(total, width) for total in totals])
 
 
-_Entries = tuple[tuple[int, int], ...]
-"""Rows and columns."""
-
-
-def _stacked(C: Curvature) -> tuple[Array, _Entries]:
-    """The entries of a curvature as one array `(entries, n, W)`, so that a block of all of them is one slice."""
-    some = {(i, j): c for i, row in enumerate(C) for j, c in enumerate(row) if c is not None}
-    return jnp.stack(jnp.broadcast_arrays(*some.values())), tuple(some)
-
-
 @stage
 def _block_weighted(stacked: Array, J: Array, start: Array, *, entries: _Entries, size: int) -> Array:
     """C J of a block of contacts, `(size dim, nv, W)`."""
-    dim = J.shape[1]
-    C: Curvature = [[None] * dim for _ in range(dim)]
-    for (i, j), c in zip(entries, lax.dynamic_slice_in_dim(stacked, start, size, axis=1), strict=True):
-        C[i][j] = c
-    return weighted_rows(C, block_of(J, start, size))
+    return weighted_rows(
+        _curvature(block_of(stacked, start, size), entries, J.shape[1]), block_of(J, start, size)
+    )
 
 
 def _sums(rows: list[tuple[Array, Array]], patches: tuple[Patch, ...]) -> list[Array]:

@@ -46,6 +46,9 @@ Product = Callable[[Array], Array]
 _ROUGH = 0.1
 """Share of a direction's energy that may be missing while rows still change their zones, of models of many trees."""
 
+_LOST = 16
+"""Worlds with more contacts than are kept that are gathered at a time on a CPU: two vectors, as hardly any have."""
+
 _MANY = 20
 """Iterations from which on they need not be Newton's own."""
 
@@ -149,7 +152,7 @@ def minimise(
         layout, limits, problem.replace(rows=few.rows(problem.rows)), smooth, guess, gathered, lost
     )
     found = found._replace(r=few.spread(problem.rows, found.r))
-    return in_some_worlds(on_more, lost, tables, found, rare=True)
+    return in_some_worlds(on_more, lost, tables, found, lanes=_LOST)
 
 
 def _minimise(

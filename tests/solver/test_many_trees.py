@@ -132,8 +132,9 @@ def test_contacts_in_use_alone_are_looked_at(most):
 
     def found(used, clean):
         own = tuple(Side(J=jnp.asarray(clean(J)), dofs=jnp.asarray(dofs)) for J, dofs in sides)
-        across = jnp.asarray(tree[:, 0] != tree[:, 1])
-        J = ChainJacobian(sides=own, across=across, used=used, nv=structure.n, within=True)
+        J = ChainJacobian(
+            sides=own, trees=jnp.asarray(tree), used=used, joining=used, nv=structure.n, within=True
+        )
         product = jnp.where(in_use[:, None], J.product(x), 0)
         return product, J.transpose(jnp.asarray(f)), J.gram(structure, C), J.between(C, x)
 
