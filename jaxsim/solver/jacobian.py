@@ -387,9 +387,9 @@ class ChainJacobian(Record):
 
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`, without those between bodies of different trees (`between`)."""
-        numbers, entries = _stacked(C)
+        numbers, entries = _numbers(C)
 
-        def add(own: ChainJacobian, numbers: Array, total: Array) -> Array:
+        def add(own: ChainJacobian, numbers: _Numbers, total: Array) -> Array:
             first, second = own.sides
             moves = own.trees >= 0
             same = moves[:, 0] & (own.trees[:, 0] == own.trees[:, 1])
@@ -400,15 +400,15 @@ class ChainJacobian(Record):
                 def more(total: Array, one: Side = one, other: Side = other) -> Array:
                     return _add_squares(total, structure, numbers, one, other, entries)
 
-                if platform() == "cpu":
-                    # the curvature's first entry is 0 where a contact does not push
-                    asked = jnp.any(some & (numbers[:, 0] > 0))
-                    total = lax.cond(asked, more, lambda total: total, total)
-                else:
+                if isinstance(numbers, tuple):
                     total = more(total)
+                    continue
+                # the curvature's first entry is 0 where a contact does not push
+                asked = jnp.any(some & (numbers[:, 0] > 0))
+                total = lax.cond(asked, more, lambda total: total, total)
             return total
 
-        none = jnp.zeros((structure.size + 1, width_of((self.sides, C))), numbers.dtype)
+        none = jnp.zeros((structure.size + 1, width_of((self.sides, C))), self.sides[0].J.dtype)
         return self._sum(add, numbers, none, self.used, MANY)[:-1]
 
     def between(self, C: Curvature, x: Array) -> Array:
@@ -418,13 +418,14 @@ class ChainJacobian(Record):
           C: dim by dim, `(n, W)`.
           x: `(nv, W)`.
         """
-        numbers, entries = _stacked(C)
+        numbers, entries = _numbers(C)
 
-        def add(own: ChainJacobian, numbers: Array, total: Array) -> Array:
+        def add(own: ChainJacobian, numbers: _Numbers, total: Array) -> Array:
             first, second = own.sides
-            numbers = jnp.where(joining(own.trees)[:, None], numbers, 0)
+            apart = joining(own.trees)[:, None]
             on_first, on_second = (
-                _curved(numbers, side.product(x), entries=entries) for side in (second, first)
+                jnp.where(apart, _curved(numbers, side.product(x), entries=entries), 0)
+                for side in (second, first)
             )
             return second.add(first.add(total, on_first), on_second)
 
@@ -446,9 +447,9 @@ def joining(trees: Array) -> Array:
 
 
 def _add_squares(
-    total: Array, structure: TreeStructure, numbers: Array, one: Side, other: Side, entries: _Entries
+    total: Array, structure: TreeStructure, numbers: _Numbers, one: Side, other: Side, entries: _Entries
 ) -> Array:
-    """Adds to entries, and one more number, what J^T C J has of two sides, or of one; C as of `_stacked`."""
+    """Adds to entries, and one more number, what J^T C J has of two sides, or of one; C as of `_numbers`."""
     starts = np.array(structure.offset[:-1], np.int32)
     depths = np.array([len(path) - 1 for path in structure.paths], np.int32)
     dofs = [jnp.moveaxis(side.dofs, 1, 0) for side in ([one] if one is other else [one, other])]
@@ -462,28 +463,37 @@ _Entries = tuple[tuple[int, int], ...]
 """Rows and columns."""
 
 
-def _stacked(C: Curvature) -> tuple[Array, _Entries]:
-    """The entries of a curvature as one array `(n, entries, W)`, so that a block of all of them is one slice."""
+_Numbers = Array | tuple[Array, ...]
+"""The entries of a curvature, on a CPU as one array `(n, entries, W)`: a block of all of them is one slice."""
+
+
+def _numbers(C: Curvature) -> tuple[_Numbers, _Entries]:
+    """The entries of a curvature, and which they are."""
     some = {(i, j): c for i, row in enumerate(C) for j, c in enumerate(row) if c is not None}
-    return jnp.stack(jnp.broadcast_arrays(*some.values()), axis=1), tuple(some)
+    own = (
+        jnp.stack(jnp.broadcast_arrays(*some.values()), axis=1)
+        if platform() == "cpu"
+        else tuple(some.values())
+    )
+    return own, tuple(some)
 
 
-def _curvature(numbers: Array, entries: _Entries, dim: int) -> Curvature:
-    """A curvature of its stacked entries."""
+def _curvature(numbers: _Numbers, entries: _Entries, dim: int) -> Curvature:
+    """A curvature of its entries."""
     C: Curvature = [[None] * dim for _ in range(dim)]
     for k, (i, j) in enumerate(entries):
-        C[i][j] = numbers[:, k]
+        C[i][j] = numbers[k] if isinstance(numbers, tuple) else numbers[:, k]
     return C
 
 
 @stage
-def _weighted(numbers: Array, J: Array, *, entries: _Entries) -> Array:
+def _weighted(numbers: _Numbers, J: Array, *, entries: _Entries) -> Array:
     """C J as J, `(n, dim, k, W)`."""
     return weighted_rows(_curvature(numbers, entries, J.shape[1]), J).reshape(J.shape)
 
 
 @stage
-def _curved(numbers: Array, x: Array, *, entries: _Entries) -> Array:
+def _curved(numbers: _Numbers, x: Array, *, entries: _Entries) -> Array:
     """C x for x `(n, dim, W)`."""
     C = _curvature(numbers, entries, x.shape[1])
     sums = [functools.reduce(jnp.add, [c * x[:, j] for j, c in enumerate(row) if c is not None]) for row in C]
@@ -666,10 +676,10 @@ def _more_sums(own: Factors, totals: list[Array], patches: tuple[Patch, ...]) ->
     assert own.used is not None
     dim = own.J.shape[1]
     size, flat = block_size(dim), own.J.reshape(-1, *own.J.shape[2:])
-    stacked, entries = _stacked(own.C)
+    numbers, entries = _numbers(own.C)
 
     def add(start: Array, sums: list[Array]) -> list[Array]:
-        block = flat, _block_weighted(stacked, own.J, start, entries=entries, size=size)
+        block = flat, _block_weighted(numbers, own.J, start, entries=entries, size=size)
         starts = start * dim, jnp.int32(0)
         return _outer_products([block], sums, [starts], terms=(size * dim,), patches=patches)
 
@@ -678,10 +688,10 @@ def _more_sums(own: Factors, totals: list[Array], patches: tuple[Patch, ...]) ->
 
 
 @stage
-def _block_weighted(stacked: Array, J: Array, start: Array, *, entries: _Entries, size: int) -> Array:
+def _block_weighted(numbers: _Numbers, J: Array, start: Array, *, entries: _Entries, size: int) -> Array:
     """C J of a block of contacts, `(size dim, nv, W)`."""
     return weighted_rows(
-        _curvature(block_of(stacked, start, size), entries, J.shape[1]), block_of(J, start, size)
+        _curvature(block_of(numbers, start, size), entries, J.shape[1]), block_of(J, start, size)
     )
 
 
