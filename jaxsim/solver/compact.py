@@ -24,15 +24,10 @@ from jaxsim.math.gather import rows_by_world
 from jaxsim.math.some import MANY_WORLDS
 from jaxsim.math.stage import platform
 from jaxsim.solver.blocks import MANY, MOST
-from jaxsim.solver.jacobian import (
-    ChainFrames,
-    ChainJacobian,
-    ContactJacobian,
-    EdgeJacobian,
-    Frames,
-    joined_frames,
-    joining,
-)
+from jaxsim.solver.chain_jacobian import ChainFrames, ChainJacobian, joining
+from jaxsim.solver.contact_jacobian import ContactJacobian
+from jaxsim.solver.frames import Frames, joined_frames
+from jaxsim.solver.jacobian import EdgeJacobian
 from jaxsim.solver.rows import NUMBERS, Cones, Rows, RowValues, join
 
 __all__ = ["Compacted", "compact", "kept_slots", "touching_first"]

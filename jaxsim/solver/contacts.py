@@ -20,7 +20,10 @@ from jaxsim.math.stage import stage
 from jaxsim.math.vector import cross, matvec
 from jaxsim.model import Model
 from jaxsim.solver import pyramid
+from jaxsim.solver.chain_jacobian import ChainFrames
 from jaxsim.solver.compact import kept_slots
+from jaxsim.solver.contact_jacobian import ContactFrames
+from jaxsim.solver.frames import Frames
 from jaxsim.solver.impedance import (
     MAX_IMPEDANCE,
     MIN_IMPEDANCE,
@@ -28,7 +31,7 @@ from jaxsim.solver.impedance import (
     reference_gains,
     regularisation,
 )
-from jaxsim.solver.jacobian import ChainFrames, ContactFrames, EdgeJacobian, Frames
+from jaxsim.solver.jacobian import EdgeJacobian
 from jaxsim.solver.rows import Cones, Rows
 from jaxsim.solver.surface import in_use, surface_velocity
 from jaxsim.structure.rows import Chains, ContactRows, movers, row_layout

@@ -20,7 +20,9 @@ from jaxsim.math.gather import width_of
 from jaxsim.math.stage import stage
 from jaxsim.solver import cone, linalg, pyramid
 from jaxsim.solver.assembly import Problem
-from jaxsim.solver.jacobian import ChainJacobian, Curvature, EdgeJacobian
+from jaxsim.solver.chain_jacobian import ChainJacobian
+from jaxsim.solver.jacobian import EdgeJacobian
+from jaxsim.solver.pyramid import Curvature
 from jaxsim.solver.rows import Rows, RowValues, gram, pieces
 from jaxsim.structure.rows import RowLayout
 from jaxsim.structure.sparsity import places_of

@@ -19,7 +19,9 @@ from jaxsim.math.lanes import has_kernels
 from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone
 from jaxsim.solver.blocks import block_of, block_size, each_block
-from jaxsim.solver.jacobian import ChainJacobian, ContactJacobian, EdgeJacobian
+from jaxsim.solver.chain_jacobian import ChainJacobian
+from jaxsim.solver.contact_jacobian import ContactJacobian
+from jaxsim.solver.jacobian import EdgeJacobian
 from jaxsim.solver.rows import Rows, RowValues
 from jaxsim.solver.search_kernel import Part, search_in_kernel
 

@@ -21,7 +21,7 @@ from jaxsim.model import Model
 from jaxsim.solver import linalg
 from jaxsim.solver.adjoint import Optimum
 from jaxsim.solver.assembly import Problem
-from jaxsim.solver.jacobian import ContactJacobian
+from jaxsim.solver.contact_jacobian import ContactJacobian
 from jaxsim.solver.rows import Rows, RowValues, transpose
 from jaxsim.solver.slip import Friction, friction_rows, with_friction
 from jaxsim.solver.slip_adjoint import held

@@ -17,15 +17,12 @@ from jax import Array
 from jaxsim.math.axis import concat, split
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf
-from jaxsim.solver.jacobian import (
-    ChainJacobian,
-    ContactJacobian,
-    Curvature,
-    EdgeJacobian,
-    Frames,
-    Jacobian,
-    gram_of,
-)
+from jaxsim.solver.chain_jacobian import ChainJacobian
+from jaxsim.solver.contact_jacobian import ContactJacobian
+from jaxsim.solver.frames import Frames
+from jaxsim.solver.gram import gram_of
+from jaxsim.solver.jacobian import EdgeJacobian, Jacobian
+from jaxsim.solver.pyramid import Curvature
 from jaxsim.structure.sparsity import TreeStructure
 
 __all__ = [

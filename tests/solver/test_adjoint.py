@@ -11,7 +11,8 @@ from jaxsim.solver import linalg
 from jaxsim.solver.adjoint import Optimum, evaluate, optimum
 from jaxsim.solver.assembly import Problem
 from jaxsim.solver.cone import cone_cost, cone_force
-from jaxsim.solver.jacobian import ContactJacobian, DenseJacobian, EdgeJacobian
+from jaxsim.solver.contact_jacobian import ContactJacobian
+from jaxsim.solver.jacobian import DenseJacobian, EdgeJacobian
 from jaxsim.solver.newton import Limits, finish, start
 from jaxsim.solver.pyramid import edges
 from jaxsim.solver.rows import Cones, Rows, join

@@ -15,9 +15,10 @@ from jaxsim.math.stage import lowering_for
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem, push
 from jaxsim.solver.blocks import MANY
+from jaxsim.solver.chain_jacobian import ChainFrames, ChainJacobian, Side
 from jaxsim.solver.constraint import make_constraint
 from jaxsim.solver.hessian import hessian, solve_hessian
-from jaxsim.solver.jacobian import ChainFrames, ChainJacobian, EdgeJacobian, Side
+from jaxsim.solver.jacobian import EdgeJacobian
 from jaxsim.solver.rows import residuals
 from jaxsim.structure.rows import row_layout
 from jaxsim.structure.slots import slot_layout
@@ -150,7 +151,7 @@ def test_contacts_in_use_alone_are_looked_at(most):
 def test_worlds_iterate_on_the_contacts_that_touch(monkeypatch, name):
     """And those that have too many on all: as each world alone."""
     monkeypatch.setattr("jaxsim.solver.compact._LEAST_OF_MANY", 20)
-    for name_of_size in ("compact.MANY", "jacobian.MANY", "blocks.MOST"):  # 20 slots are whole blocks of each
+    for name_of_size in ("compact.MANY", "chain_jacobian.MANY", "blocks.MOST"):  # 20 slots are whole blocks of each
         monkeypatch.setattr(f"jaxsim.solver.{name_of_size}", 4)
     m, model = compiled(name)
     given_states = [given(model, d) for d in states(m, (0, 1, 3))]

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from jaxsim.math.stage import lowering_for
-from jaxsim.solver import jacobian
+from jaxsim.solver import gram
 from jaxsim.solver.blocks import block_size
+from jaxsim.solver.contact_jacobian import ContactJacobian
+from jaxsim.solver.gram import Factors, gram_of
 from jaxsim.solver.gram_kernel import gram_in_kernel
-from jaxsim.solver.jacobian import ContactJacobian, DenseJacobian, Factors, gram_of
+from jaxsim.solver.jacobian import DenseJacobian
 from jaxsim.structure.sparsity import tree_structure
 
 BRANCHES = tree_structure([-1, 0, 1, 0, 3])
@@ -19,7 +21,7 @@ BRANCHES = tree_structure([-1, 0, 1, 0, 3])
 @pytest.fixture(autouse=True)
 def _interpreted(monkeypatch):
     """The kernel of GPUs runs on the machine that tests."""
-    monkeypatch.setattr(jacobian, "gram_in_kernel", functools.partial(gram_in_kernel, interpret=True))
+    monkeypatch.setattr(gram, "gram_in_kernel", functools.partial(gram_in_kernel, interpret=True))
 
 
 def of_branches(rng, rows, width):
@@ -60,8 +62,8 @@ def test_many_rows_of_all_kinds_are_one_kernel_of_a_gpu(width, monkeypatch):
     """Of J that worlds share or not, and of a number of dofs that squares do not divide; widths are whole programs, and
     are not."""
     calls = []
-    kernel = jacobian.gram_in_kernel
-    monkeypatch.setattr(jacobian, "gram_in_kernel", lambda pairs: calls.append(pairs) or kernel(pairs))
+    kernel = gram.gram_in_kernel
+    monkeypatch.setattr(gram, "gram_in_kernel", lambda pairs: calls.append(pairs) or kernel(pairs))
     rng = np.random.default_rng(width)
     factors, expected = [], 0
     for contacts, dim, own in ((14, 3, width), (3, 1, 1), (1, 4, width), (40, 1, width)):
