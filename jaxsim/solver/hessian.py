@@ -17,7 +17,8 @@ from jax import Array, lax
 from jaxsim.math import safe
 from jaxsim.math.axis import concat, sum_rows, take
 from jaxsim.math.gather import width_of
-from jaxsim.math.stage import stage
+from jaxsim.math.some import in_some_worlds
+from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone, linalg, pyramid
 from jaxsim.solver.assembly import Problem
 from jaxsim.solver.chain_jacobian import ChainJacobian
@@ -33,6 +34,10 @@ _ROUNDING = 16
 """Rounding errors of a solution at which conjugate gradients end."""
 _MOST = 500
 """Most of their rounds."""
+_STRAGGLERS = 4
+"""How many times fewer worlds than there are go on alone."""
+_TOGETHER = 64
+"""Worlds that go on together: of no more are some gathered."""
 
 
 class Hessian(NamedTuple):
@@ -164,6 +169,8 @@ def _conjugate_gradients(
 ) -> Array:
     """Solves a system by conjugate gradients with the factors of its trees, among the contacts that join two of them.
 
+    On a CPU all worlds go on only as long as many are not done; those that are not are gathered then.
+
     Args:
       layout: the model's rows.
       entries: stored entries of the Hessian.
@@ -172,7 +179,33 @@ def _conjugate_gradients(
       rough: as of `solve_hessian`.
       longest: the same.
     """
+    width = b.shape[-1]
+    few = width // _STRAGGLERS if width > _TOGETHER and platform() == "cpu" else 0
     precondition = linalg.solver_of(layout.hessian, entries)
+    z = precondition(b)
+    square = sum_rows(b * z)
+    rounding = _ROUNDING * float(jnp.finfo(b.dtype).eps)
+    enough = jnp.maximum(rounding**2 * jnp.maximum(square, longest), rough**2 * square)
+    first = _State(jnp.zeros_like(b), b, z, square, enough, jnp.zeros((width,), jnp.int32))
+    state = _rounds(layout, entries, joints, precondition, first, few)
+    if not few:
+        return state.x
+
+    def rest(tables: tuple[Array, list[_Joint]], state: _State) -> _State:
+        return _rounds(layout, *tables, linalg.solver_of(layout.hessian, tables[0]), state)
+
+    return in_some_worlds(rest, state.going, (entries, joints), state, lanes=few).x
+
+
+def _rounds(
+    layout: RowLayout,
+    entries: Array,
+    joints: list[_Joint],
+    precondition: Callable[[Array], Array],
+    state: _State,
+    few: int = 0,
+) -> _State:
+    """Goes on until only so few worlds are not done."""
     multiply = linalg.product_of(layout.hessian, entries)
 
     def step(state: _State) -> _State:
@@ -186,9 +219,4 @@ def _conjugate_gradients(
         p = jnp.where(going, z + safe.divide(square, state.square) * state.p, state.p)
         return _State(x, rest, p, square, state.enough, state.rounds + going)
 
-    z = precondition(b)
-    square = sum_rows(b * z)
-    rounding = _ROUNDING * float(jnp.finfo(b.dtype).eps)
-    enough = jnp.maximum(rounding**2 * jnp.maximum(square, longest), rough**2 * square)
-    first = _State(jnp.zeros_like(b), b, z, square, enough, jnp.zeros(b.shape[-1:], jnp.int32))
-    return lax.while_loop(lambda state: jnp.any(state.going), step, first).x
+    return lax.while_loop(lambda state: jnp.sum(state.going) > few, step, state)
