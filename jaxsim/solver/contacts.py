@@ -100,10 +100,11 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
 
 
 def _may_be_left_out(model: Model, rows: ContactRows) -> bool:
-    """Whether Jacobians are computed later, of some of the slots."""
+    """Whether Jacobians are computed later, of some of the slots, by the solver or by its derivative."""
     contacts = row_layout(model).contacts
-    kept = kept_slots([(own.count, own.rows) for own in contacts], rows.chains is not None)
-    return any(some for own, some in zip(contacts, kept, strict=True) if own.dim == rows.dim)
+    sizes, many = [(own.count, own.rows) for own in contacts], rows.chains is not None
+    kept = zip(*(kept_slots(sizes, many, iterated) for iterated in (True, False)), strict=True)
+    return any(any(some) for own, some in zip(contacts, kept, strict=True) if own.dim == rows.dim)
 
 
 def bodies_of(model: Model, rows: ContactRows, contact: Contact) -> tuple[Index, Index]:

@@ -151,7 +151,11 @@ def test_contacts_in_use_alone_are_looked_at(most):
 def test_worlds_iterate_on_the_contacts_that_touch(monkeypatch, name):
     """And those that have too many on all: as each world alone."""
     monkeypatch.setattr("jaxsim.solver.compact._LEAST_OF_MANY", 20)
-    for name_of_size in ("compact.MANY", "chain_jacobian.MANY", "blocks.MOST"):  # 20 slots are whole blocks of each
+    for name_of_size in (
+        "compact.MANY",
+        "chain_jacobian.MANY",
+        "blocks.MOST",
+    ):  # 20 slots are whole blocks of each
         monkeypatch.setattr(f"jaxsim.solver.{name_of_size}", 4)
     m, model = compiled(name)
     given_states = [given(model, d) for d in states(m, (0, 1, 3))]
@@ -189,6 +193,20 @@ def test_hessian_of_trees_solves_the_whole_system(name):
     b = np.random.default_rng(0).standard_normal((model.nv, 1))
     for d in states(m, (0, 2)):
         np.testing.assert_allclose(multiplied(given(model, d), jnp.asarray(b)), b, atol=1e-9)
+
+
+@pytest.mark.parametrize("worlds", [1, 32])
+@pytest.mark.parametrize("slots", [24, 56, 96])
+def test_a_derivative_keeps_other_slots_than_the_iteration(slots, worlds):
+    """Of either, of both, or of none are there fewer than all: their Jacobians are computed of those that are kept."""
+    model = jaxsim.load_model(SCENES["pyramids"].replace('data="40"', f'data="{slots}"'))
+    data = jaxsim.make_data(model)
+    at = np.tile(data.qpos, (worlds, 1))
+
+    def accelerations(qpos):
+        return jax.vmap(lambda q: jaxsim.forward(model, data.replace(qpos=q)).qacc)(qpos)
+
+    assert jax.eval_shape(lambda x: jax.jvp(accelerations, (x,), (x,)), at)[1].shape == (worlds, model.nv)
 
 
 @functools.cache
