@@ -145,7 +145,7 @@ def test_flat_contacts_are_the_c_engines(first: str, second: str) -> None:
     ]
     assert len(others) < 0.02 * len(wanted)
     assert np.sum(counts[1] > 1) > 60
-    compared, four = 0, []
+    compared, four, unsure = 0, [], 0
     for f, w in zip(found, wanted, strict=True):
         if len(f) != len(w) or not len(w):
             continue
@@ -153,11 +153,15 @@ def test_flat_contacts_are_the_c_engines(first: str, second: str) -> None:
         worst = max(gap.min(axis=0).max(), gap.min(axis=1).max())
         compared += worst < 1e-3
         if len(w) == 4:
+            if abs(w[:, 3].min()) < mj_model.opt.ccd_tolerance and f[0, 8:11] @ w[0, 8:11] < 1 - 1e-6:
+                unsure += 1  # geoms are nearer than searches look: neither knows the direction
+                continue
             np.testing.assert_allclose(f[0, 8:11], w[0, 8:11], atol=1e-3)
             four.append(worst < (1e-3 if "cylinder" in (first, second) else 1e-6))
     # the same four of more corners; of a cap's, which are a regular polygon, rounding errors choose
     assert np.mean(four or [1]) > (0.85 if "cylinder" in (first, second) else 0.999)
     assert compared > 0.35 * len(wanted)
+    assert unsure <= 1
 
 
 @pytest.mark.parametrize(
