@@ -149,6 +149,7 @@ class ChainJacobian(Record):
         numbers, entries = entries_of(C)
 
         def add(own: ChainJacobian, numbers: Numbers, total: Array) -> Array:
+            """Those of each side, and of both where one tree moves them; on a CPU if any contact has some."""
             first, second = own.sides
             moves = own.trees >= 0
             same = moves[:, 0] & (own.trees[:, 0] == own.trees[:, 1])
