@@ -17,10 +17,9 @@ from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver.axes import along_axes
 from jaxsim.solver.blocks import MANY, block_of, each_block
-from jaxsim.solver.curvature import Entries, Numbers, curvature_of, entries_of
+from jaxsim.solver.curvature import Curvature, Entries, Numbers, curvature_of, entries_of
 from jaxsim.solver.frames import Frames
 from jaxsim.solver.gram_kernel import weighted_rows
-from jaxsim.solver.pyramid import Curvature
 from jaxsim.structure.rows import Chains
 from jaxsim.structure.sparsity import TreeStructure
 
@@ -156,16 +155,14 @@ class ChainJacobian(Record):
             inside = first.replace(J=jnp.where(same[:, None, None], first.J, 0))
             squares = [(moves[:, 0], first, first), (moves[:, 1], second, second)]
             for some, one, other in squares + [(same, inside, second)] * own.within:
-
-                def more(total: Array, one: Side = one, other: Side = other) -> Array:
-                    return _add_squares(total, structure, numbers, one, other, entries)
-
+                more = functools.partial(
+                    _add_squares, structure=structure, numbers=numbers, one=one, other=other, entries=entries
+                )
                 if isinstance(numbers, tuple):
                     total = more(total)
-                    continue
-                # the curvature's first entry is 0 where a contact does not push
-                asked = jnp.any(some & (numbers[:, 0] > 0))
-                total = lax.cond(asked, more, lambda total: total, total)
+                else:  # the curvature's first entry is 0 where a contact does not push
+                    asked = jnp.any(some & (numbers[:, 0] > 0))
+                    total = lax.cond(asked, more, lambda total: total, total)
             return total
 
         none = jnp.zeros((structure.size + 1, width_of((self.sides, C))), self.sides[0].J.dtype)

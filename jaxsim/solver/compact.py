@@ -268,7 +268,9 @@ def _compacted(kinds: Sequence[_Kind], kept: Sequence[int], iterated: bool) -> C
             active = concat([kind.D[:, 0] for kind in kinds[own]]) > 0
             first = _joining(kinds[own], active) if together and iterated else None
             places, filled, lost = pick_first(_in_order(active, first), slots=kept[start])
-            touching = _Touching(active, first, places % len(active), filled, lost, together and iterated)
+            if first is not None:
+                places = jnp.where(places < len(active), places, places - len(active))
+            touching = _Touching(active, first, places, filled, lost, together and iterated)
         groups.append((own, touching))
     return Compacted(tuple(groups))
 

@@ -17,7 +17,7 @@ from jax import Array, lax
 
 from jaxsim.math import safe
 from jaxsim.math.axis import components
-from jaxsim.solver.pyramid import Curvature
+from jaxsim.solver.curvature import Curvature
 from jaxsim.solver.rows import Cones, Rows
 
 __all__ = [

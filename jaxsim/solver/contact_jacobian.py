@@ -15,9 +15,9 @@ from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver.axes import along_axes, along_axes_of_trees
 from jaxsim.solver.blocks import block_of, block_size, each_block
+from jaxsim.solver.curvature import Curvature
 from jaxsim.solver.frames import Frames
 from jaxsim.solver.gram import Factors, gram_of
-from jaxsim.solver.pyramid import Curvature
 from jaxsim.structure.rows import Movers
 from jaxsim.structure.sparsity import TreeStructure
 

@@ -6,13 +6,14 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.math.stage import platform
-from jaxsim.solver.pyramid import Curvature
 
-__all__ = ["Entries", "Numbers", "curvature_of", "entries_of"]
+__all__ = ["Curvature", "Entries", "Numbers", "curvature_of", "entries_of"]
+
+Curvature = list[list[Array | None]]
+"""Second derivatives of the cost by the axes of contact frames, `dim x dim` arrays `(n, W)`; None: zero."""
 
 Entries = tuple[tuple[int, int], ...]
 """Rows and columns."""
-
 
 Numbers = Array | tuple[Array, ...]
 """The entries of a curvature, on a CPU as one array `(n, entries, W)`: a block of all of them is one slice."""
@@ -21,12 +22,9 @@ Numbers = Array | tuple[Array, ...]
 def entries_of(C: Curvature) -> tuple[Numbers, Entries]:
     """The entries of a curvature, and which they are."""
     some = {(i, j): c for i, row in enumerate(C) for j, c in enumerate(row) if c is not None}
-    own = (
-        jnp.stack(jnp.broadcast_arrays(*some.values()), axis=1)
-        if platform() == "cpu"
-        else tuple(some.values())
-    )
-    return own, tuple(some)
+    if platform() != "cpu":
+        return tuple(some.values()), tuple(some)
+    return jnp.stack(jnp.broadcast_arrays(*some.values()), axis=1), tuple(some)
 
 
 def curvature_of(numbers: Numbers, entries: Entries, dim: int) -> Curvature:

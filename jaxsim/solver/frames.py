@@ -9,8 +9,8 @@ from jax import Array
 
 from jaxsim.math.axis import concat
 from jaxsim.pytree import Record, leaf, static
+from jaxsim.solver.curvature import Curvature
 from jaxsim.solver.gram import Factors
-from jaxsim.solver.pyramid import Curvature
 from jaxsim.structure.sparsity import TreeStructure
 
 if TYPE_CHECKING:

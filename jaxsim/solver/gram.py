@@ -14,9 +14,8 @@ from jaxsim.math.axis import concat, take
 from jaxsim.math.gather import widen, width_of
 from jaxsim.math.stage import platform, stage
 from jaxsim.solver.blocks import block_of, block_size, each_block
-from jaxsim.solver.curvature import Entries, Numbers, curvature_of, entries_of
+from jaxsim.solver.curvature import Curvature, Entries, Numbers, curvature_of, entries_of
 from jaxsim.solver.gram_kernel import by_rows, gram_in_kernel, weighted_rows
-from jaxsim.solver.pyramid import Curvature
 from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of
 
 __all__ = ["Factors", "gram_of"]

@@ -20,7 +20,7 @@ from jax import Array, lax
 from jaxsim.math.gather import width_of
 from jaxsim.math.lanes import in_lanes, rows_in_use
 from jaxsim.math.stage import stage
-from jaxsim.solver.pyramid import Curvature
+from jaxsim.solver.curvature import Curvature
 
 __all__ = ["by_rows", "gram_in_kernel", "weighted", "weighted_rows"]
 

@@ -22,8 +22,8 @@ from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone, linalg, pyramid
 from jaxsim.solver.assembly import Problem
 from jaxsim.solver.chain_jacobian import ChainJacobian
+from jaxsim.solver.curvature import Curvature
 from jaxsim.solver.jacobian import EdgeJacobian
-from jaxsim.solver.pyramid import Curvature
 from jaxsim.solver.rows import Rows, RowValues, gram, pieces
 from jaxsim.structure.rows import RowLayout
 from jaxsim.structure.sparsity import places_of
@@ -145,6 +145,13 @@ def _between_trees(joints: list[_Joint], v: Array) -> Array:
     return total
 
 
+class _System(NamedTuple):
+    """The Hessian: stored entries `(nnz, W)`, and the contacts that add to it."""
+
+    entries: Array
+    joints: list[_Joint]
+
+
 class _State(NamedTuple):
     """Of the iteration: solution, what is left of b, direction, `(nv, W)` each; its length and that at which it ends.
 
@@ -187,31 +194,30 @@ def _conjugate_gradients(
     rounding = _ROUNDING * float(jnp.finfo(b.dtype).eps)
     enough = jnp.maximum(rounding**2 * jnp.maximum(square, longest), rough**2 * square)
     first = _State(jnp.zeros_like(b), b, z, square, enough, jnp.zeros((width,), jnp.int32))
-    state = _rounds(layout, entries, joints, precondition, first, few)
+    state = _rounds(layout, _System(entries, joints), precondition, first, few)
     if not few:
         return state.x
 
-    def rest(tables: tuple[Array, list[_Joint]], state: _State) -> _State:
-        return _rounds(layout, *tables, linalg.solver_of(layout.hessian, tables[0]), state)
+    def rest(system: _System, state: _State) -> _State:
+        return _rounds(layout, system, linalg.solver_of(layout.hessian, system.entries), state)
 
-    return in_some_worlds(rest, state.going, (entries, joints), state, lanes=few).x
+    return in_some_worlds(rest, state.going, _System(entries, joints), state, lanes=few).x
 
 
 def _rounds(
     layout: RowLayout,
-    entries: Array,
-    joints: list[_Joint],
+    system: _System,
     precondition: Callable[[Array], Array],
     state: _State,
     few: int = 0,
 ) -> _State:
     """Goes on until only so few worlds are not done."""
-    multiply = linalg.product_of(layout.hessian, entries)
+    multiply = linalg.product_of(layout.hessian, system.entries)
 
     def step(state: _State) -> _State:
         """One step of the worlds that are not done."""
         going = state.going
-        along = multiply(state.p) + _between_trees(joints, state.p)
+        along = multiply(state.p) + _between_trees(system.joints, state.p)
         length = jnp.where(going, safe.divide(state.square, sum_rows(state.p * along)), 0)
         x, rest = state.x + length * state.p, state.rest - length * along
         z = precondition(rest)

@@ -14,11 +14,9 @@ from jax import Array
 
 from jaxsim.math.axis import components, split
 from jaxsim.math.stage import stage
+from jaxsim.solver.curvature import Curvature
 
-__all__ = ["Curvature", "curvature", "edges", "forces"]
-
-Curvature = list[list[Array | None]]
-"""Second derivatives of the cost by the axes of contact frames, `dim x dim` arrays `(n, W)`; None: zero."""
+__all__ = ["curvature", "edges", "forces"]
 
 
 def edges(friction: Array, along: Array) -> Array:

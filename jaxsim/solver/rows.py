@@ -19,10 +19,10 @@ from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf
 from jaxsim.solver.chain_jacobian import ChainJacobian
 from jaxsim.solver.contact_jacobian import ContactJacobian
+from jaxsim.solver.curvature import Curvature
 from jaxsim.solver.frames import Frames
 from jaxsim.solver.gram import gram_of
 from jaxsim.solver.jacobian import EdgeJacobian, Jacobian
-from jaxsim.solver.pyramid import Curvature
 from jaxsim.structure.sparsity import TreeStructure
 
 __all__ = [

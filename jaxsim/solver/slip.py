@@ -17,8 +17,8 @@ from jaxsim.math.axis import concat, take
 from jaxsim.math.matrix import multiply
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver.contact_jacobian import ContactJacobian
+from jaxsim.solver.curvature import Curvature
 from jaxsim.solver.jacobian import DofJacobian, EdgeJacobian, Jacobian
-from jaxsim.solver.pyramid import Curvature
 from jaxsim.solver.rows import Rows, RowValues, pieces
 from jaxsim.structure.rows import RowLayout
 from jaxsim.structure.sparsity import TreeStructure

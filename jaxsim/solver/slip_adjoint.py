@@ -26,8 +26,8 @@ from jaxsim.math import safe
 from jaxsim.math.axis import take
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem
+from jaxsim.solver.curvature import Curvature
 from jaxsim.solver.hessian import embedded
-from jaxsim.solver.pyramid import Curvature
 from jaxsim.solver.rows import RowValues, transpose
 from jaxsim.solver.slip import Friction, friction_rows, with_friction
 from jaxsim.structure.rows import RowLayout

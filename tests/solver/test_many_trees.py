@@ -151,11 +151,8 @@ def test_contacts_in_use_alone_are_looked_at(most):
 def test_worlds_iterate_on_the_contacts_that_touch(monkeypatch, name):
     """And those that have too many on all: as each world alone."""
     monkeypatch.setattr("jaxsim.solver.compact._LEAST_OF_MANY", 20)
-    for name_of_size in (
-        "compact.MANY",
-        "chain_jacobian.MANY",
-        "blocks.MOST",
-    ):  # 20 slots are whole blocks of each
+    # 20 slots are whole blocks of each
+    for name_of_size in ("compact.MANY", "chain_jacobian.MANY", "blocks.MOST"):
         monkeypatch.setattr(f"jaxsim.solver.{name_of_size}", 4)
     m, model = compiled(name)
     given_states = [given(model, d) for d in states(m, (0, 1, 3))]
