@@ -17,9 +17,8 @@ from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver.axes import along_axes
 from jaxsim.solver.blocks import MANY, block_of, each_block
-from jaxsim.solver.curvature import Curvature, Entries, Numbers, curvature_of, entries_of
+from jaxsim.solver.curvature import Curvature, Entries, Numbers, curvature_of, entries_of, weighted_rows
 from jaxsim.solver.frames import Frames
-from jaxsim.solver.gram_kernel import weighted_rows
 from jaxsim.structure.rows import Chains
 from jaxsim.structure.sparsity import TreeStructure
 

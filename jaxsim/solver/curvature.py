@@ -1,13 +1,15 @@
-"""Curvatures of contacts, dim by dim, as what their entries are. Native layout."""
+"""Curvatures C of contacts, dim by dim, their entries, and C J. Native layout."""
 
 from __future__ import annotations
+
+import functools
 
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.math.stage import platform
+from jaxsim.math.stage import platform, stage
 
-__all__ = ["Curvature", "Entries", "Numbers", "curvature_of", "entries_of"]
+__all__ = ["Curvature", "Entries", "Numbers", "by_rows", "curvature_of", "entries_of", "weighted_rows"]
 
 Curvature = list[list[Array | None]]
 """Second derivatives of the cost by the axes of contact frames, `dim x dim` arrays `(n, W)`; None: zero."""
@@ -33,3 +35,26 @@ def curvature_of(numbers: Numbers, entries: Entries, dim: int) -> Curvature:
     for k, (i, j) in enumerate(entries):
         C[i][j] = numbers[k] if isinstance(numbers, tuple) else numbers[:, k]
     return C
+
+
+def by_rows(J: Array, C: Curvature) -> tuple[Array, Array]:
+    """J and C J, `(n dim, nv, W)`."""
+    if J.shape[1] == 1:
+        return J[:, 0], C[0][0][:, None] * J[:, 0]  # pyright: ignore[reportOptionalSubscript]
+    return J.reshape(-1, *J.shape[2:]), _weighted(C, J)
+
+
+@stage
+def _weighted(C: Curvature, J: Array) -> Array:
+    """C J, `(n dim, nv, W)`, for `J (n, dim, nv, W)`."""
+    return weighted_rows(C, J)
+
+
+def weighted_rows(C: Curvature, J: Array) -> Array:
+    """The same, in the stage at hand."""
+    rows = []
+    for row in C:
+        terms = [c[:, None] * J[:, j] for j, c in enumerate(row) if c is not None]
+        rows.append(functools.reduce(jnp.add, terms))
+    stacked = jnp.stack(rows, axis=1)
+    return stacked.reshape(-1, *stacked.shape[2:])

@@ -14,8 +14,16 @@ from jaxsim.math.axis import concat, take
 from jaxsim.math.gather import widen, width_of
 from jaxsim.math.stage import platform, stage
 from jaxsim.solver.blocks import block_of, block_size, each_block
-from jaxsim.solver.curvature import Curvature, Entries, Numbers, curvature_of, entries_of
-from jaxsim.solver.gram_kernel import by_rows, gram_in_kernel, weighted_rows
+from jaxsim.solver.curvature import (
+    Curvature,
+    Entries,
+    Numbers,
+    by_rows,
+    curvature_of,
+    entries_of,
+    weighted_rows,
+)
+from jaxsim.solver.gram_kernel import gram_in_kernel
 from jaxsim.structure.sparsity import Patch, TreeStructure, patches_of
 
 __all__ = ["Factors", "gram_of"]

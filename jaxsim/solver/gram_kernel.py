@@ -19,10 +19,9 @@ from jax import Array, lax
 
 from jaxsim.math.gather import width_of
 from jaxsim.math.lanes import in_lanes, rows_in_use
-from jaxsim.math.stage import stage
-from jaxsim.solver.curvature import Curvature
+from jaxsim.solver.curvature import Curvature, by_rows
 
-__all__ = ["by_rows", "gram_in_kernel", "weighted", "weighted_rows"]
+__all__ = ["gram_in_kernel"]
 
 _SIDE = 4
 """Rows and columns of a square."""
@@ -32,29 +31,6 @@ _ROWS = 16
 
 _LARGE = 3
 """Dimension of contacts above which C J is computed before: written out for each square it takes long to compile."""
-
-
-def by_rows(J: Array, C: Curvature) -> tuple[Array, Array]:
-    """J and C J, `(n dim, nv, W)`."""
-    if J.shape[1] == 1:
-        return J[:, 0], C[0][0][:, None] * J[:, 0]  # pyright: ignore[reportOptionalSubscript]
-    return J.reshape(-1, *J.shape[2:]), weighted(C, J)
-
-
-@stage
-def weighted(C: Curvature, J: Array) -> Array:
-    """C J, `(n dim, nv, W)`, for `J (n, dim, nv, W)`."""
-    return weighted_rows(C, J)
-
-
-def weighted_rows(C: Curvature, J: Array) -> Array:
-    """The same, in the stage at hand."""
-    rows = []
-    for row in C:
-        terms = [c[:, None] * J[:, j] for j, c in enumerate(row) if c is not None]
-        rows.append(functools.reduce(jnp.add, terms))
-    stacked = jnp.stack(rows, axis=1)
-    return stacked.reshape(-1, *stacked.shape[2:])
 
 
 class _Factor(NamedTuple):
