@@ -190,7 +190,11 @@ def finish(
     """Iterates until all worlds are done but for `left` or fewer."""
     multiply = linalg.product_of(layout.inertia, problem.M)
     step = functools.partial(_iterate, layout, limits, problem, multiply, smooth)
-    return lax.while_loop(lambda s: jnp.sum(~s.done) > left, step, state)
+
+    def goes_on(state: Solution) -> Array:
+        return jnp.sum(~state.done) > left if left else jnp.any(~state.done)
+
+    return lax.while_loop(goes_on, step, state)
 
 
 def start(problem: Problem, multiply: Product, smooth: Array, guess: Array | None) -> Solution:
