@@ -20,6 +20,7 @@ from jaxsim.math.gather import widen, width_of
 from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import stage
 from jaxsim.solver.linalg import blocks_of, each_shape, is_large, substitute
+from jaxsim.solver.tree_loops import has_loops, solve_in_loops
 from jaxsim.structure.sparsity import TreeStructure, places_of
 
 __all__ = ["mul_general", "solve_general"]
@@ -72,8 +73,9 @@ def solve_general(structure: TreeStructure, lower: Array, upper: Array, b: Array
 
 def _solve_one(structure: TreeStructure, both: Sequence[Array], b: Array) -> Array:
     lower, upper = both
-    solve = _factorise if b.shape[-1] == 1 or is_large(structure) else _eliminate
-    return solve(structure, lower, upper, b)
+    if b.shape[-1] == 1 or is_large(structure):
+        return _factorise(structure, lower, upper, b)
+    return solve_in_loops(structure, both, b) if has_loops() else _eliminate(structure, lower, upper, b)
 
 
 def _factorise(structure: TreeStructure, lower: Array, upper: Array, b: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
+from jaxsim.math.stage import lowering_for
 from jaxsim.solver.general import mul_general, solve_general
 from jaxsim.structure.sparsity import TreeStructure, tree_structure
 from tests.solver.test_linalg import TREES
@@ -44,6 +45,16 @@ def test_solution(name: str, widths: tuple[int, int]) -> None:
     expected = np.linalg.solve(matrix.transpose(2, 0, 1), b.T[..., None])[..., 0].T
     np.testing.assert_allclose(x, expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(multiply(structure, *both, x), b, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_written_out_equals_loops(name: str) -> None:
+    """CPUs solve in loops, but where XLA divides a program among devices."""
+    structure, matrix, b = system(TREES[name], 3)
+    both = sides(structure, matrix)
+    with lowering_for("cpu", divided=True):
+        x = solve_general(structure, *both, jnp.asarray(b))
+    np.testing.assert_allclose(x, solve(structure, *both, jnp.asarray(b)), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["forest", "alike"])

@@ -90,7 +90,11 @@ def test_one_elimination_serves_many_right_hand_sides(name: str, widths: tuple[i
 def test_one_elimination_clamps_pivots() -> None:
     structure = tree_structure([-1, 0, 1])
     entries, b = jnp.zeros((structure.size, 2)), jnp.ones((3, 2))
-    np.testing.assert_allclose(linalg.solver_of(structure, entries)(b), solve(structure, entries, b))
+    found = np.asarray(linalg.solver_of(structure, entries)(b))
+    # huge but finite, as in C; blocks of two clamp a determinant instead of its second pivot
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found[0], 1 / LEAST_PIVOT)
+    np.testing.assert_array_equal(solve(structure, entries, b), 1 / LEAST_PIVOT)
 
 
 def test_badly_scaled() -> None:
@@ -211,6 +215,19 @@ def test_one_world_is_solved_in_loops(name):
     singular = one(jnp.zeros(structure.size), jnp.ones(structure.n))
     if name != "alike":  # trees of one shape are worlds, whose blocks of two clamp a determinant
         np.testing.assert_array_equal(singular, 1 / LEAST_PIVOT)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_written_out_equals_loops(name):
+    """CPUs solve in loops, but where XLA divides a program among devices."""
+    structure, matrix, b = system(TREES[name], 3)
+    entries, b = jnp.asarray(matrix[structure.rows, structure.cols]), jnp.asarray(b)
+    many = jnp.stack([b, 2 * b], axis=1)
+    with lowering_for("cpu", divided=True):
+        one, two = (f(structure, entries, x) for f, x in ((linalg.solve_tree, b), (linalg.solve_many, many)))
+    # another order of the same sums
+    np.testing.assert_allclose(one, solve(structure, entries, b), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(two, linalg.solve_many(structure, entries, many), rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("platform", ["cuda", "tpu"])
