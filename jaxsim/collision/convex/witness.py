@@ -382,7 +382,9 @@ def _edges(core: Core, codes: Array, flat: Array) -> tuple[Vec, Vec]:
     solid = core.solid
     if solid.cornered:
         corners = [core.pose.axes.to_world(corner_point(solid, codes[n])) for n in range(3)]
-        edges = (corners[1] - corners[0], corners[2] - corners[0])
+        # a corner that comes again may differ from itself by rounding, where it is computed twice
+        one, two = ((corners[n] - corners[0]).where(codes[n] != codes[0], none) for n in (1, 2))
+        edges = (one, two)
     if solid.disk is not None and solid.round is not None:
         radii = (core.pose.axes.x * solid.round.x, core.pose.axes.y * solid.round.x)
         edges = (radii[0].where(flat, edges[0]), radii[1].where(flat, edges[1]))
