@@ -6,8 +6,9 @@ identification); topology, types, sizes, flags and appearance are static. Shapes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from jax import Array
@@ -442,6 +443,27 @@ class Model(Catalogue):
     onset: Array | None = leaf(
         "", "distance within which derivatives feel contacts that are not made, m; None: exact", default=None
     )
+
+    def replace(self, **fields: Any) -> Self:
+        """Returns a copy with some fields replaced.
+
+        Raises:
+          TypeError: a name is not a field, a field is a size or says how objects hang together, which other fields
+            follow from, or a static field gets a value that it cannot have.
+        """
+        fixed = sorted(name for name in fields if name in self._statics and _STRUCTURE.fullmatch(name))
+        if fixed:
+            raise TypeError(
+                f"Model.replace: {', '.join(fixed)}: sizes and how objects hang together cannot be replaced, as other "
+                "fields follow from them; change the MJCF and compile it"
+            )
+        return super().replace(**fields)
+
+
+_STRUCTURE = re.compile(
+    r"n(?!conmax|jmax)[a-z]+|jnt_type|\w+_\w*(adr|num)|(body|jnt|dof|geom)_(body|jnt|parent|root|weld|mocap|tree)id"
+)
+"""Names of static fields that others follow from."""
 
 
 def from_fields(fields: Mapping[str, Any]) -> Model:

@@ -140,6 +140,8 @@ class Record:
         for name in fields:
             if name not in known:
                 raise TypeError(f"{type(self).__name__} has no field {name!r}")
+        listed = {n: x for n, x in fields.items() if n in self._leaf_names and _is_listed(x)}
+        fields |= {name: np.asarray(x) for name, x in listed.items()}
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         new.__dict__.update(fields)
@@ -204,6 +206,15 @@ class Record:
     def leaf_fields(cls) -> tuple[dataclasses.Field[Any], ...]:
         """Dataclass fields that are traced, in flattening order."""
         return tuple(f for f in dataclasses.fields(cls) if f.name in cls._leaf_names)  # pyright: ignore
+
+
+def _is_listed(x: Any) -> bool:
+    """Whether it is numbers in a list, or lists of such."""
+    return (
+        isinstance(x, list | tuple)
+        and len(x) > 0
+        and all(isinstance(y, int | float) or _is_listed(y) for y in x)
+    )
 
 
 _PRESENT = "_present"

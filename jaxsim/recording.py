@@ -194,7 +194,8 @@ def record(
     recording = Recording(folder, worlds, every, tuple(fields))
 
     done, data = _last(folder, worlds, data)
-    model, data = parallel.share(model, mesh), parallel.spread(data, mesh)
+    # a copy: each chunk's memory becomes that of the next
+    model, data = parallel.share(model, mesh), jax.tree.map(jnp.copy, parallel.spread(data, mesh))
     numbers = parallel.spread(np.arange(worlds, dtype=np.int32), mesh)
     compiled: dict[int, Any] = {}
     while done < steps:

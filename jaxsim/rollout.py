@@ -42,10 +42,17 @@ def rollout(
 
     Raises:
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
-      ValueError: the number of steps is not given, a field is unknown, or a shape is not that of one world.
+      ValueError: the number of steps is not given or negative, there are no substeps, a field is unknown, or a shape
+        is not that of one world.
     """
     if ctrl is None and steps is None:
         raise ValueError("rollout: give ctrl (T, nu), or steps")
+    if steps is not None and steps < 0:
+        raise ValueError(f"rollout: steps={steps}; expected 0 or more")
+    if isinstance(fields, str):
+        raise ValueError(f"rollout: fields={fields!r} is one name; expected a sequence, ({fields!r},)")
+    if ctrl is not None:
+        ctrl = jax.numpy.asarray(ctrl)
     if ctrl is not None and (ctrl.ndim != 2 or ctrl.shape[1] != model.nu):
         raise ValueError(f"rollout: ctrl has shape {ctrl.shape}; expected (T, {model.nu})")
     length = ctrl.shape[0] if ctrl is not None else steps

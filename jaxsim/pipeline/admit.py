@@ -11,6 +11,7 @@ from jaxsim.data import STATE_FIELDS, Data
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import dimensions
 from jaxsim.pipeline.supported import asks_for_more, check_supported
+from jaxsim.pytree import Record
 from jaxsim.results import WarningBit
 
 __all__ = ["admit", "check_state", "state_shapes"]
@@ -29,16 +30,72 @@ def admit(model: Model, data: Data, function: str) -> Data:
       does not compute.
 
     Raises:
+      TypeError: they are not a Model and a Data.
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
-      ValueError: a field of the state has the wrong shape, as when `data` holds several worlds.
+      ValueError: a field of the model or the state has the wrong shape, as when they hold several worlds.
     """
+    _check_types(model, data, function)
     check_supported(model)
+    _check_model(model, function)
     check_state(model, data, function)
     more = asks_for_more(model)
     if more is None:
         return data
     bit = jnp.where(more, int(WarningBit.UNSUPPORTED), 0)
     return data.replace(warning=data.warning | bit.astype(jnp.asarray(data.warning).dtype))
+
+
+def _check_types(model: Model, data: Data, function: str) -> None:
+    """Refuses what is not a model and its data, as the C engine's structs.
+
+    Raises:
+      TypeError: says what they are and what to do.
+    """
+    for what, given, cls, put in (("model", model, Model, "put_model"), ("data", data, Data, "put_data")):
+        if not isinstance(given, cls):
+            remedy = f"; jaxsim.{put} copies the C engine's" if type(given).__name__.startswith("Mj") else ""
+            raise TypeError(
+                f"{function}: {what} is of type {type(given).__name__}, not {cls.__name__}{remedy}"
+            )
+
+
+def _check_model(model: Model, function: str) -> None:
+    """Refuses a model whose leaves do not have the shapes of one world.
+
+    Raises:
+      ValueError: names the fields, their shapes and what to do.
+    """
+    wrong = []
+    for prefix, record in (("", model), ("opt.", model.opt), ("stat.", model.stat)):
+        for name, shape in _leaf_shapes(type(record), model.static).items():
+            value = getattr(record, name)
+            found = shape if value is None else jnp.shape(value)
+            if len(found) != len(shape) or any(n not in (None, m) for n, m in zip(shape, found, strict=True)):
+                wrong.append((prefix + name, found, shape))
+    if not wrong:
+        return
+    lines = [f"model.{name} has shape {found}, one world has {_words(shape)}" for name, found, shape in wrong]
+    batched = all(len(found) == len(shape) + 1 for _, found, shape in wrong)
+    remedy = "; use jax.vmap over the fields that differ, with in_axes by field" if batched else ""
+    raise ValueError(f"{function}: {'; '.join(lines)}{remedy}")
+
+
+def _words(shape: tuple[int | None, ...]) -> str:
+    """A shape, of which some sizes may be any."""
+    sizes = ["any" if n is None else str(n) for n in shape]
+    return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+
+
+@functools.lru_cache(maxsize=256)
+def _leaf_shapes(cls: type[Record], static: Any) -> dict[str, tuple[int | None, ...]]:
+    """Shapes of the arrays of a record of a model, None for sizes that no field of it holds."""
+    dims = dimensions(static)
+    fields = {f.name: f.metadata for f in cls.leaf_fields()}
+    return {
+        name: tuple(int(d) if d.isdigit() else dims.get(d) for d in kind["shape"].split())
+        for name, kind in fields.items()
+        if kind.get("dtype") in (int, float)
+    }
 
 
 def check_state(model: Model, data: Data, function: str) -> None:

@@ -139,13 +139,19 @@ def step(model: Model, data: Data, substeps: int = 1) -> Data:
 
     Raises:
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
-      ValueError: the state does not have the shapes of one world of the model.
+      ValueError: model or state do not have the shapes of one world, or there are no substeps.
     """
     return advance(model, admit(model, data, "step"), substeps)
 
 
 def advance(model: Model, data: Data, substeps: int = 1) -> Data:
-    """`step` of a model and data that were looked at before."""
+    """`step` of a model and data that were looked at before.
+
+    Raises:
+      ValueError: there are no substeps.
+    """
+    if substeps < 1:
+        raise ValueError(f"substeps={substeps}; expected 1 or more")
 
     def one(state: State, _: None) -> tuple[State, None]:
         return integration_state(_step(model, state)), None

@@ -49,9 +49,10 @@ class _Bounded(NamedTuple):
 
 
 def scalar_force(rows: Rows | _Bounded, r: Array) -> Array:
-    """Forces of scalar rows `(k, W)`."""
+    """Forces of scalar rows `(k, W)`; where no force is asked for and none allowed, its derivative is zero."""
     f = -rows.D * r
-    return jnp.where(f >= rows.high, rows.high, jnp.where(f <= rows.low, rows.low, f))
+    high = jnp.where(f == 0, lax.stop_gradient(rows.high), rows.high)
+    return jnp.where(f >= high, high, jnp.where(f <= rows.low, rows.low, f))
 
 
 def scalar_zone(rows: Rows, r: Array) -> Array:

@@ -46,7 +46,7 @@ def tendon_friction(model: Model, data: Data, tendons: np.ndarray) -> tuple[Rows
 def _rows(
     model: Model, J: Jacobian, velocity: Array, loss: Array, inertia: Array, solref: Array, solimp: Array
 ) -> tuple[Rows, Array]:
-    loss = jnp.maximum(loss, 0)
+    loss = jnp.where(loss < 0, 0, loss)  # at none its derivative is that of more
     constants = impedance(model, solref, solimp, jnp.zeros_like(loss))
     D = 1 / regularisation(constants.d, inertia)
     none = jnp.zeros_like(loss)

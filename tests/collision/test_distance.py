@@ -146,6 +146,23 @@ def test_a_large_capsule_meets_a_box() -> None:
     oracle.check(m, qpos, 1e-9)
 
 
+def test_a_vertex_over_a_vertex() -> None:
+    """No edge touches; one between a corner and itself, computed twice, was as long as the rounding error."""
+    shape = '<mesh name="m" vertex="0 0 0 .2 0 0 0 .3 0 0 0 .25 .15 .2 .2"/>'
+    bodies = 2 * '<body><freejoint/><geom type="mesh" mesh="m" margin=".2"/></body>'
+    model = jaxsim.load_model(f"<mujoco><asset>{shape}</asset><worldbody>{bodies}</worldbody></mujoco>")
+    data = jaxsim.make_data(model)
+
+    def distance(height: jax.Array) -> jax.Array:
+        moved = data.replace(qpos=data.qpos.at[9].set(height))
+        return jaxsim.geom_distance(model, jaxsim.kinematics(model, moved), 0, 1, 10.0)[0]
+
+    heights = jnp.asarray(np.random.default_rng(1).uniform(0.26, 1.0, 64))
+    dist, slope = jax.jit(jax.vmap(jax.value_and_grad(distance)))(heights)
+    np.testing.assert_allclose(dist, heights - 0.25, atol=2e-8)
+    np.testing.assert_allclose(slope, 1.0, atol=1e-6)
+
+
 def test_wrong_arguments() -> None:
     _, model = _problem()
     data = jaxsim.make_data(model)

@@ -2,9 +2,12 @@
 
 import functools
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxsim
 from tests.gradients import scenes
 from tests.gradients.jacobians import Jacobians, Scene
 
@@ -140,3 +143,23 @@ def test_turns_from_standstill_have_the_right_derivative():
                 jacobian[FIRST, q + 1 : q + 4, columns], 0.001 * velocity, rtol=0, atol=1e-12
             )
             np.testing.assert_allclose(jacobian[FIRST, q, columns], 0, rtol=0, atol=1e-12)
+
+
+def test_dry_friction_that_may_begin():
+    """Where there is none its derivative is that of more: a sliding joint is held, one at rest is not moved."""
+    joints = "".join(
+        f'<body><joint type="slide" axis="{axis}" frictionloss="{loss}"/><geom size=".1"/>{end}'
+        for axis, loss, end in (("1 0 0", ".1", ""), ("0 1 0", "0", "</body></body>"))
+    )
+    model = jaxsim.load_model(f"<mujoco><worldbody>{joints}</worldbody></mujoco>")
+    data = jaxsim.make_data(model)
+
+    def speed(loss: jax.Array, speed: jax.Array) -> jax.Array:
+        sliding = model.replace(dof_frictionloss=model.dof_frictionloss.at[1].set(loss))
+        return jaxsim.step(sliding, data.replace(qvel=jnp.zeros(2).at[1].set(speed))).qvel[1]
+
+    speeds = jnp.array([0.0, 0.5, -0.5])
+    ours = jax.vmap(jax.grad(speed), (None, 0))(0.0, speeds)
+    right = (jax.vmap(speed, (None, 0))(1e-6, speeds) - jax.vmap(speed, (None, 0))(0.0, speeds)) / 1e-6
+    np.testing.assert_allclose(ours, right, rtol=1e-6)
+    assert np.abs(right[1:]).min() > 1e-4

@@ -78,6 +78,17 @@ def test_a_run_goes_on_with_other_devices_and_longer(model, whole, tmp_path):
     np.testing.assert_allclose(found.load("qpos"), whole.load("qpos"), atol=1e-10)
 
 
+def test_what_a_run_begins_with_stays(model, tmp_path):
+    """Each chunk's memory becomes that of the next, but not that of what the caller gave."""
+    data = start(model)
+    data = parallel.spread(data, parallel.worlds_mesh(WORLDS))
+    options = OPTIONS | {"folder": tmp_path / "run"}
+    record(model, data, steps=10, **options)
+    longer = record(model, data, steps=20, **options)
+    assert np.isfinite(data.qpos).all()
+    assert longer.load("time").shape[1] == 10 or longer.load("time").size
+
+
 def test_wrong_arguments_are_refused(model, whole, tmp_path):
     data = start(model)
     with pytest.raises(ValueError, match="no field qposs"):

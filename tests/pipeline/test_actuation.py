@@ -178,6 +178,21 @@ def test_derivatives_at_the_ends_of_a_range_are_those_inside():
     assert slopes.tolist() == [0, 1, 1, 1, 0]
 
 
+def test_muscles_without_activation_feel_a_control():
+    """Nothing but more can be asked of them: the derivative is that of activation, of full ones that of less."""
+    model = jaxsim.load_model(scene('<muscle joint="h0" lengthrange="-1 1"/>'))
+    data = jaxsim.make_data(model)
+
+    def act(level: float, change: jax.Array) -> jax.Array:
+        state = data.replace(ctrl=jnp.full(1, level) + change, act=jnp.full(1, level))
+        return jaxsim.step(model, state).act[0]
+
+    for level, change in ((0.0, 1e-6), (1.0, -1e-6)):
+        slope = (act(level, change) - act(level, 0.0)) / change
+        np.testing.assert_allclose(jax.grad(act, argnums=1)(level, 0.0), slope, rtol=1e-4)
+        assert slope > 0.1
+
+
 def test_muscle_curves_have_continuous_slopes():
     """At every knot of length and velocity the derivatives from both sides agree with that at the knot."""
     lmin, lmax, fvmax = 0.5, 1.6, 1.2

@@ -4,6 +4,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import mujoco
 import pytest
 
 import jaxsim
@@ -50,3 +51,48 @@ def test_controls_of_a_rollout():
     model, data = problem()
     with pytest.raises(ValueError, match=r"ctrl has shape \(5, 3\); expected \(T, 2\)"):
         jaxsim.rollout(model, data, jnp.zeros((5, 3)))
+
+
+def test_a_model_of_the_wrong_shape():
+    model, data = problem()
+    masses = jnp.ones((3, model.nbody))
+    with pytest.raises(
+        ValueError, match=r"step: model.body_mass has shape \(3, \d+\), one world.*use jax.vmap"
+    ):
+        jaxsim.step(model.replace(body_mass=masses), data)
+    with pytest.raises(ValueError, match=r"forward: model.opt.gravity has shape \(\), one world has \(3,\)"):
+        jaxsim.forward(model.replace(opt=model.opt.replace(gravity=-9.81)), data)
+    with pytest.raises(ValueError, match=r"model.geom_size has shape \(\d+, 2\)"):
+        jaxsim.step(model.replace(geom_size=model.geom_size[:, :2]), data)
+    axes = jax.tree.map(lambda _: None, model).replace(body_mass=0)
+    jax.eval_shape(jax.vmap(jaxsim.step, (axes, None)), model.replace(body_mass=masses), data)
+
+
+def test_what_is_not_a_model_or_its_data():
+    model, data = problem()
+    theirs = mujoco.MjModel.from_xml_string("<mujoco/>")
+    with pytest.raises(TypeError, match=r"step: model is of type MjModel, not Model; jaxsim\.put_model"):
+        jaxsim.step(theirs, data)
+    with pytest.raises(TypeError, match=r"forward: data is of type MjData, not Data; jaxsim\.put_data"):
+        jaxsim.forward(model, mujoco.MjData(theirs))
+    with pytest.raises(TypeError, match="step: model is of type Data, not Model"):
+        jaxsim.step(data, model)
+
+
+def test_numbers_in_lists():
+    model, data = problem()
+    still = model.replace(opt=model.opt.replace(gravity=[0, 0, 0]))
+    assert float(jnp.abs(jaxsim.forward(still, data.replace(ctrl=[0.0, 0.0])).qfrc_gravcomp).sum()) == 0
+    end, _ = jaxsim.rollout(still, data, [[0.0, 0.0]] * 3)
+    assert end.qpos.shape == data.qpos.shape
+
+
+@pytest.mark.parametrize("name", ["step", "rollout"])
+def test_steps_and_substeps_that_are_none(name):
+    model, data = problem()
+    with pytest.raises(ValueError, match="substeps=0; expected 1 or more"):
+        FUNCTIONS[name](model, data, substeps=0)
+    with pytest.raises(ValueError, match="steps=-3; expected 0 or more"):
+        jaxsim.rollout(model, data, steps=-3)
+    with pytest.raises(ValueError, match=r"fields='qpos' is one name; expected a sequence, \('qpos',\)"):
+        jaxsim.rollout(model, data, steps=1, fields="qpos")

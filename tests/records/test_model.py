@@ -132,3 +132,11 @@ def test_derivatives_of_a_whole_model(model):
     assert not np.any(slope.geom_rgba)
     assert not np.any(slope.key_qpos)
     assert abs(slope.dof_armature[0]) > 0
+
+
+def test_structure_cannot_be_replaced(model):
+    """Other fields follow from it."""
+    for name, value in (("nq", 3), ("body_parentid", model.body_parentid * 0), ("actuator_actadr", ())):
+        with pytest.raises(TypeError, match=rf"Model.replace: {name}: sizes and how objects hang together"):
+            model.replace(**{name: value})
+    assert model.replace(nconmax=5, geom_group=model.geom_group + 1).nconmax == 5

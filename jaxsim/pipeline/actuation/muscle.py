@@ -32,7 +32,9 @@ def muscle_rate(group: Group) -> Array:
     width = group.prm("dyn", 2)
     smooth = width >= _MIN
     x = clamp(excess / jnp.where(smooth, width, 1) + 0.5, 0, 1)
-    share = jnp.where(smooth, x**3 * (10 - x * (15 - 6 * x)), excess > 0)
+    # where nothing changes derivatives are those of a muscle at rest, which can only activate, or of deactivation
+    activates = (excess > 0) | ((excess == 0) & (act <= 0))
+    share = jnp.where(smooth, x**3 * (10 - x * (15 - 6 * x)), activates)
     return excess / jnp.maximum(falling + (rising - falling) * share, _MIN)
 
 
