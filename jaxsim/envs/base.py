@@ -9,7 +9,8 @@ from __future__ import annotations
 import abc
 import copy
 import dataclasses
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +19,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from jaxsim.data import Data
+from jaxsim.envs.checks import check_rewards, checked_action, checked_over
 from jaxsim.envs.config import Config
 from jaxsim.interop.mujoco import make_data
 from jaxsim.model import Model
@@ -34,8 +36,8 @@ class State:
     """A moment of an episode.
 
     Attributes:
-      data: of the simulation.
-      obs: what the agent sees, (observation_size,).
+      data: of the simulation; bits of `data.warning` stay until the next `reset` by hand.
+      obs: what the agent sees, (observation_size,), or a mapping of arrays.
       reward: of the last action, a scalar.
       done: 1.0 if the episode is over, else 0.0.
       metrics: what each part of the reward gave, weighted, by name.
@@ -43,7 +45,7 @@ class State:
     """
 
     data: Data
-    obs: Array
+    obs: Any
     reward: Array
     done: Array
     metrics: dict[str, Array]
@@ -65,10 +67,14 @@ class Env(abc.ABC):
       model: the model.
       config: the settings.
       home: controls of the first keyframe, (nu,).
+      lasting: names in `info` that outlast an episode, the level of a curriculum say: `AutoReset` starts again what
+        else the task remembers, but for random keys.
 
     Raises:
       ValueError: `ctrl_dt` is not a multiple of the model's timestep.
     """
+
+    lasting: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, model: Model, config: Config) -> None:
         self.model = model
@@ -87,18 +93,24 @@ class Env(abc.ABC):
 
     @abc.abstractmethod
     def start(self, rng: Array) -> tuple[Array, Array, dict[str, Any]]:
-        """How an episode starts: qpos (nq,), qvel (nv,) and what the task remembers."""
+        """How an episode starts: qpos (nq,), qvel (nv,) and what the task remembers.
+
+        `rng` (a key to go on with) and `last_action` are remembered beside it.
+        """
 
     @abc.abstractmethod
-    def observe(self, data: Data, info: dict[str, Any]) -> Array:
-        """What the agent sees, (observation_size,)."""
+    def observe(self, data: Data, info: dict[str, Any]) -> Array | Mapping[str, Any]:
+        """What the agent sees, (observation_size,), or a mapping of arrays."""
 
     @abc.abstractmethod
     def rewards(self, data: Data, action: Array, info: dict[str, Any]) -> dict[str, Array]:
-        """Parts of the reward by their names in `config.weights`, unweighted scalars."""
+        """Parts of the reward by their names in `config.weights`, unweighted scalars.
+
+        Each weight has a part and each part a weight. Here and in `over`, `data.warning` has the bits of this step.
+        """
 
     def over(self, data: Data, info: dict[str, Any]) -> Array:
-        """Whether the episode ends here, a bool."""
+        """Whether the episode ends here, a bool, or a number that is 0 or 1."""
         return jnp.zeros((), bool)
 
     def control(self, action: Array, data: Data, info: dict[str, Any]) -> Array:
@@ -114,7 +126,7 @@ class Env(abc.ABC):
         return jnp.clip(wanted, self._low, self._high)
 
     def proceed(self, data: Data, action: Array, info: dict[str, Any]) -> dict[str, Any]:
-        """What the task remembers after a step."""
+        """What the task remembers after a step; names that are left out keep what they have."""
         return info
 
     # --- what an agent calls
@@ -125,9 +137,10 @@ class Env(abc.ABC):
         return self.model.nu
 
     @property
-    def observation_size(self) -> int:
-        """Numbers of an observation."""
-        return jax.eval_shape(self.reset, jax.random.key(0)).obs.shape[-1]
+    def observation_size(self) -> int | Mapping[str, Any]:
+        """Numbers of an observation; where that is a mapping, the shapes of its arrays, as brax has it."""
+        obs = jax.eval_shape(self.reset, jax.random.key(0)).obs
+        return jax.tree.map(lambda x: x.shape, obs) if isinstance(obs, Mapping) else obs.shape[-1]
 
     @property
     def dt(self) -> float:
@@ -168,22 +181,37 @@ class Env(abc.ABC):
         Args:
           state: where the episode is.
           action: (action_size,), each in [-1, 1]; what is beyond counts as the end of the range.
+
+        Raises:
+          KeyError: a part of the reward has no weight, or a weight no part.
+          ValueError: the action, a part of the reward or what `over` gave has another shape.
         """
+        action = checked_action(action, self.action_size)
         info = dict(state.info)
+        before = state.data.warning
         ctrl = self.control(action, state.data, info)
-        data = step(self.model, state.data.replace(ctrl=ctrl), self._substeps)
-        broken = (data.warning & int(BAD_STATE)) != 0
+        data = state.data.replace(ctrl=ctrl, warning=jnp.zeros_like(before))
+        data = step(self.model, data, self._substeps)
+        # bits of earlier episodes stay, and do not end this one
+        broken = _broke(data.warning) | (_broke(before) & (state.done > 0))
         parts = self.rewards(data, action, info)
+        check_rewards(parts, self._weights)
         # a world that flew apart was put back by the simulation: what it earned there is nothing
         earned = {
             name: jnp.where(broken, 0.0, weight * parts[name]) for name, weight in self._weights.items()
         }
-        done = (self.over(data, info) | broken).astype(state.done.dtype)
-        info = self.proceed(data, action, info) | {"last_action": action}
+        done = (checked_over(self.over(data, info)) | broken).astype(state.done.dtype)
+        info |= self.proceed(data, action, info) | {"last_action": action}
         reward = sum(earned.values(), start=jnp.zeros_like(state.reward))
         metrics = state.metrics | earned
-        return State(data, self.observe(data, info), reward, done, metrics, info)
+        obs = self.observe(data, info)
+        return State(data.replace(warning=data.warning | before), obs, reward, done, metrics, info)
 
     @property
     def _weights(self) -> dict[str, float]:
         return dataclasses.asdict(self.config.weights)  # pyright: ignore
+
+
+def _broke(warning: Array) -> Array:
+    """Whether a simulation's bits say that its state was no longer finite."""
+    return (warning & int(BAD_STATE)) != 0

@@ -7,7 +7,7 @@ Needs gymnasium 1.2 or newer, of the extra `train`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -37,7 +37,7 @@ class _Worlds:
         self._keys = jax.random.split(jax.random.key(0), count)
         self.state: State | None = None
         kind = jax.eval_shape(self.env.reset, self._keys).obs
-        self.observation = gymnasium.spaces.Box(-np.inf, np.inf, kind.shape[1:], kind.dtype)
+        self.observation = _space(kind)
         self.action = gymnasium.spaces.Box(-1.0, 1.0, (env.action_size,), np.float32)
 
     def seed(self, seeds: Sequence[int], mask: np.ndarray) -> None:
@@ -47,16 +47,16 @@ class _Worlds:
             jnp.where(mask[:, None], jax.random.key_data(fresh), jax.random.key_data(self._keys))
         )
 
-    def restart(self, mask: np.ndarray) -> np.ndarray:
+    def restart(self, mask: np.ndarray) -> Any:
         """Starts new episodes where the mask says; observations of all worlds."""
         first = self.state is None
         every = np.ones_like(mask) if first else mask
         start: Any = jax.jit(self._first) if first else self._restart
         state, self._keys = start(self.state, self._keys, every)
         self.state = state
-        return np.array(state.obs)
+        return jax.tree.map(np.array, state.obs)
 
-    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Observations, rewards, terminations, truncations and the parts of the reward."""
         if self.state is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
@@ -119,7 +119,7 @@ class GymVectorEnv(gymnasium.vector.VectorEnv):
         *,
         seed: int | Sequence[int] | None = None,
         options: dict[str, Any] | None = None,
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Starts new episodes, in all worlds or where `options["reset_mask"]` says.
 
         Args:
@@ -144,7 +144,7 @@ class GymVectorEnv(gymnasium.vector.VectorEnv):
         self._over = self._over & ~mask
         return obs, {}
 
-    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """One action a world, (num_envs, action_size), each number in [-1, 1].
 
         Returns:
@@ -165,7 +165,7 @@ class GymVectorEnv(gymnasium.vector.VectorEnv):
         if self._mode is AutoresetMode.SAME_STEP and self._over.any():
             final = np.full(self.num_envs, None, object)
             for i in np.flatnonzero(self._over):
-                final[i] = obs[i]
+                final[i] = _world(obs, i)
             info = {"final_obs": final, "_final_obs": self._over} | _info(metrics, ~self._over)
             info |= {"final_info": _info(metrics, self._over), "_final_info": self._over}
             obs = self._worlds.restart(self._over)
@@ -192,7 +192,7 @@ class GymEnv(gymnasium.Env):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Starts a new episode.
 
         Args:
@@ -206,9 +206,9 @@ class GymEnv(gymnasium.Env):
         if seed is not None:
             self._worlds.seed([seed], mask)
             self._seeded = True
-        return self._worlds.restart(mask)[0], {}
+        return _world(self._worlds.restart(mask), 0), {}
 
-    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One action, (action_size,), each number in [-1, 1].
 
         Returns:
@@ -219,7 +219,19 @@ class GymEnv(gymnasium.Env):
         """
         obs, reward, ended, late, metrics = self._worlds.step(np.asarray(action)[None])
         info = {name: float(part[0]) for name, part in metrics.items()}
-        return obs[0], float(reward[0]), bool(ended[0]), bool(late[0]), info
+        return _world(obs, 0), float(reward[0]), bool(ended[0]), bool(late[0]), info
+
+
+def _space(kind: Any) -> gymnasium.Space:
+    """What an observation is of, of the shapes that many worlds have."""
+    if isinstance(kind, Mapping):
+        return gymnasium.spaces.Dict({name: _space(own) for name, own in kind.items()})
+    return gymnasium.spaces.Box(-np.inf, np.inf, kind.shape[1:], kind.dtype)
+
+
+def _world(obs: Any, i: int | np.integer) -> Any:
+    """The observation of one world of many."""
+    return jax.tree.map(lambda x: x[i], obs)
 
 
 def _mask(options: dict[str, Any] | None, count: int) -> np.ndarray:

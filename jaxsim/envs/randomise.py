@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxsim.envs.checks import check_keys
 from jaxsim.model import Model
 
 __all__ = ["randomise"]
@@ -52,8 +53,9 @@ def randomise(
       The model with a world axis on the leaves that differ, and a model of the axes: 0 or None.
 
     Raises:
-      ValueError: a range is empty or not positive.
+      ValueError: a range is empty or not positive, or there is one key for all worlds.
     """
+    check_keys(rng)
     ranges = {"friction": friction, "mass": mass, "damping": damping, "armature": armature, "gain": gain}
     for name, (low, high) in ranges.items():
         if not 0 < low <= high:

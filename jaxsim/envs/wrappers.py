@@ -12,7 +12,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxsim.data import Data
 from jaxsim.envs.base import Env, State
+from jaxsim.envs.checks import check_keys, is_key
 from jaxsim.model import Model
 
 __all__ = ["AutoReset", "Episode", "Randomised", "Vmap", "Wrapper", "wrap_for_training"]
@@ -50,7 +52,12 @@ class Vmap(Wrapper):
     """Many worlds: keys, states and actions with a leading axis."""
 
     def reset(self, rng: Array) -> State:
-        """Starts an episode a key."""
+        """Starts an episode a key.
+
+        Raises:
+          ValueError: there is one key for all worlds.
+        """
+        check_keys(rng)
         return jax.vmap(self.env.reset)(rng)
 
     def step(self, state: State, action: Array) -> State:
@@ -71,7 +78,12 @@ class Randomised(Wrapper):
         self.models, self.axes = randomise(env.model)
 
     def reset(self, rng: Array) -> State:
-        """Starts an episode a key."""
+        """Starts an episode a key.
+
+        Raises:
+          ValueError: there is one key for all worlds.
+        """
+        check_keys(rng)
         return jax.vmap(lambda m, key: self.env.with_model(m).reset(key), in_axes=(self.axes, 0))(
             self.models, rng
         )
@@ -98,6 +110,12 @@ class Episode(Wrapper):
     def __init__(self, env: Any, length: int, repeat: int = 1) -> None:
         super().__init__(env)
         self.length, self.repeat = length, repeat
+
+    @property
+    def lasting(self) -> tuple[str, ...]:
+        """See `Env`; what is counted here is among it, since it is started again here."""
+        own = ("steps", "truncation", "episode_done", "episode_metrics")
+        return (*getattr(self.env, "lasting", ()), *own)
 
     def reset(self, rng: Array) -> State:
         """Starts counting."""
@@ -133,13 +151,19 @@ class Episode(Wrapper):
 class AutoReset(Wrapper):
     """Worlds whose episode is over start again where they started first; works on one world and on many.
 
-    The reward and `done` stay those of the last step; `obs` and `data` are already those of the new episode.
+    The reward and `done` stay those of the last step; `obs` and `data` are already those of the new episode, and so is
+    what the task remembers in `info`: all that was there when worlds first started, `last_action` for one. What goes on
+    is random keys (each episode draws other numbers), what `Episode` counts, what is added around this wrapper, and
+    what `Env.lasting` names. Bits of `data.warning` stay.
     """
 
     def reset(self, rng: Array) -> State:
         """Remembers the start."""
         state = self.env.reset(rng)
-        return state.replace(info={**state.info, "first_data": state.data, "first_obs": state.obs})
+        lasting = getattr(self.env, "lasting", ())
+        memory = {name: x for name, x in state.info.items() if name not in lasting}
+        first = {"first_data": state.data, "first_obs": state.obs, "first_info": memory}
+        return state.replace(info={**state.info, **first})
 
     def step(self, state: State, action: Array) -> State:
         """One action, after which what is over starts again."""
@@ -147,15 +171,28 @@ class AutoReset(Wrapper):
         if "steps" in info:
             info["steps"] = jnp.where(state.done > 0, 0.0, info["steps"]).astype(info["steps"].dtype)
         after = self.env.step(state.replace(done=jnp.zeros_like(state.done), info=info), action)
-
-        def chosen(first: Array, now: Array) -> Array:
-            over = after.done.reshape(after.done.shape + (1,) * (now.ndim - after.done.ndim))
-            return jnp.where(over > 0, first, now)
-
+        info = after.info
+        memory = {name: info[name] for name in info["first_info"]}
+        data = _restarted(after.done, info["first_data"], after.data)
+        if isinstance(data, Data):
+            data = data.replace(warning=data.warning | after.data.warning)
         return after.replace(
-            data=jax.tree.map(chosen, after.info["first_data"], after.data),
-            obs=jax.tree.map(chosen, after.info["first_obs"], after.obs),
+            data=data,
+            obs=_restarted(after.done, info["first_obs"], after.obs),
+            info={**info, **_restarted(after.done, info["first_info"], memory)},
         )
+
+
+def _restarted(done: Array, first: Any, now: Any) -> Any:
+    """A tree as it was first where an episode is over, else as it is now; random keys go on."""
+
+    def chosen(first: Array, now: Array) -> Array:
+        if is_key(now, done.ndim):
+            return now
+        over = done.reshape(done.shape + (1,) * (jnp.ndim(now) - done.ndim))
+        return jnp.where(over > 0, first, now)
+
+    return jax.tree.map(chosen, first, now)
 
 
 def wrap_for_training(

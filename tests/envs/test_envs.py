@@ -126,6 +126,72 @@ def test_a_world_that_breaks_is_over_and_earns_nothing(cartpole):
     assert np.isfinite(broken.obs).all()
 
 
+def _changed(env, **functions):
+    """The same task, but for some of its functions."""
+    return type("Changed", (type(env),), functions)(env.config)
+
+
+def _rewarded(**parts):
+    return {"rewards": lambda self, data, action, info: parts}
+
+
+def _ended(over):
+    return {"over": lambda self, data, info: over}
+
+
+@pytest.mark.parametrize(
+    ("functions", "error", "message"),
+    [
+        (
+            _rewarded(upright=1.0, uprigth=1.0),
+            KeyError,
+            r"'uprigth', which has no weight \(did you mean 'upright'",
+        ),
+        (
+            _rewarded(),
+            KeyError,
+            r"did not give 'upright', which config.weights holds; it gave none: return it",
+        ),
+        (
+            _rewarded(upright=np.ones(1)),
+            ValueError,
+            r"rewards gave 'upright' of shape \(1,\), not \(\).* a sum",
+        ),
+        (_ended(np.zeros(2)), ValueError, r"over gave shape \(2,\), not \(\).*any\(\)"),
+    ],
+)
+def test_what_is_wrong_with_a_task(cartpole, functions, error, message):
+    env, reset, _ = cartpole
+    with pytest.raises(error, match=message):
+        jax.eval_shape(_changed(env, **functions).step, reset(jax.random.key(0)), jnp.zeros(1))
+
+
+@pytest.mark.parametrize("over", [True, np.float32(1.0), 1])
+def test_over_is_a_bool_or_a_number(cartpole, over):
+    env, reset, _ = cartpole
+    state = reset(jax.random.key(0))
+    after = jax.eval_shape(_changed(env, **_ended(over)).step, state, jnp.zeros(1))
+    assert (after.done.shape, after.done.dtype) == ((), state.done.dtype)
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (3, 1)])
+def test_an_action_of_another_size(cartpole, shape):
+    env, reset, _ = cartpole
+    state = reset(jax.random.key(0))
+    with pytest.raises(ValueError, match=r"action: shape .*, not \(1,\): .* 1; for many worlds use jax.vmap"):
+        env.step(state, jnp.zeros(shape))
+
+
+def test_an_observation_may_be_a_mapping(cartpole):
+    env, reset, _ = cartpole
+    seen = {"pole": lambda data: data.qpos[1:], "rates": lambda data: data.qvel}
+    env = _changed(env, observe=lambda self, data, info: {name: see(data) for name, see in seen.items()})
+    assert env.observation_size == {"pole": (1,), "rates": (2,)}
+    assert envs.wrap_for_training(env).observation_size == env.observation_size
+    after = jax.eval_shape(env.step, reset(jax.random.key(0)), jnp.zeros(1))
+    assert after.obs["rates"].shape == (2,)
+
+
 def test_your_own_environment(cartpole):
     env = cartpole[0]
 

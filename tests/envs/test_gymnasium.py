@@ -86,6 +86,38 @@ def test_same_step(vector):
     assert "final_obs" not in steps[4][4]
 
 
+class Line:
+    """A point on a line; place and speed are seen by name."""
+
+    config = envs.Config(episode_length=2)
+    action_size = 1
+
+    def reset(self, rng):
+        zero = jax.numpy.zeros(())
+        return envs.State(zero, self._seen(zero, zero[None]), zero, zero, {}, {})
+
+    def step(self, state, action):
+        x = state.data + action[0]
+        return state.replace(data=x, obs=self._seen(x, action), reward=x)
+
+    def _seen(self, x, action):
+        return {"place": x[None], "speed": {"x": action}}
+
+
+def test_observations_by_name():
+    env = GymVectorEnv(Line(), WORLDS, AutoresetMode.SAME_STEP)
+    obs, _ = env.reset(seed=0)
+    assert obs in env.observation_space
+    _, (first, second) = _run(env, 2)
+    np.testing.assert_allclose(first[0]["place"][:, 0], 0.2, rtol=1e-6)
+    np.testing.assert_array_equal(second[0]["place"], 0.0)
+    for final in second[4]["final_obs"]:
+        np.testing.assert_allclose(final["place"], [0.4], rtol=1e-6)
+    one = GymEnv(Line())
+    assert one.reset(seed=0)[0] in one.observation_space
+    assert one.step(np.zeros(1))[0] in one.observation_space
+
+
 def test_resets_by_hand(vector):
     env = vector[AutoresetMode.DISABLED]
     _run(env, 4)

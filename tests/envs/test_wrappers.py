@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsim import envs
+from jaxsim import WarningBit, envs
 
 WORLDS = 3
 
@@ -85,6 +85,90 @@ def env():
     return envs.load("cartpole_balance")
 
 
+@pytest.fixture(scope="module")
+def counting(env):
+    """Programs of a task that sees how many steps it has counted, and draws a number at each; two steps an action."""
+
+    class Counting(type(env)):
+        lasting = ("level",)
+
+        def start(self, rng):
+            zero = jnp.zeros((), jnp.int32)
+            return *super().start(rng)[:2], {"count": zero, "level": zero, "drawn": jnp.zeros(())}
+
+        def observe(self, data, info):
+            return info["count"][None]
+
+        def over(self, data, info):
+            return super().over(data, info).astype(float)  # as brax's tasks say it
+
+        def proceed(self, data, action, info):
+            rng, key = jax.random.split(info["rng"])
+            more = {name: info[name] + 1 for name in ("count", "level")}
+            return more | {"rng": rng, "drawn": jax.random.uniform(key)}
+
+    many = envs.wrap_for_training(Counting(env.config), episode_length=4, action_repeat=2)
+    return jax.jit(many.reset)(jax.random.split(jax.random.key(1), WORLDS)), jax.jit(many.step)
+
+
+def test_what_a_task_remembers_starts_again_with_its_episode(counting):
+    state, step = counting
+    drawn = []
+    for k, count in enumerate((2, 0, 2, 0), 1):
+        state = step(state, jnp.full((WORLDS, 1), 0.3))
+        np.testing.assert_array_equal(state.obs[:, 0], count)
+        np.testing.assert_array_equal(state.info["count"], count)
+        np.testing.assert_array_equal(state.info["last_action"], 0.3 if count else 0.0)
+        np.testing.assert_array_equal(state.info["level"], 2 * k)  # this one is to last
+        np.testing.assert_array_equal(state.info["steps"], 4 if k % 2 == 0 else 2)
+        drawn.append(state.info["drawn"])
+    np.testing.assert_array_equal(drawn[1], 0.0)
+    assert (drawn[0] != drawn[2]).all()  # another episode, other numbers
+
+
+def test_raw_keys_go_on_too():
+    class Draws(Line):
+        def reset(self, rng):
+            state = super().reset(rng)
+            return state.replace(info={"key": jax.random.key_data(rng), "pair": jnp.zeros(2)})
+
+        def step(self, state, action):
+            info = {"key": jax.random.split(state.info["key"])[0], "pair": state.info["pair"] + 1}
+            return super().step(state, action).replace(info=state.info | info)
+
+    states = rollout(envs.wrap_for_training(Draws(), episode_length=1), 2)
+    keys = [np.asarray(s.info["key"]) for s in states]
+    assert keys[0].shape == (WORLDS, 2)
+    assert (keys[0] != keys[1]).any(1).all()
+    assert (keys[1] != keys[2]).any(1).all()
+    np.testing.assert_array_equal(states[2].info["pair"], 0.0)
+
+
+def test_warnings_outlast_episodes(counting):
+    state, step = counting
+    still = jnp.zeros((WORLDS, 1))
+    state = step(state, still.at[1].set(jnp.nan))
+    qvel = state.data.qvel.at[2, 0].set(jnp.nan)
+    state = step(state.replace(data=state.data.replace(qvel=qvel)), still)
+    assert state.done.all()
+    np.testing.assert_array_equal(state.info["truncation"], [1, 1, 0])
+    assert state.reward[2] == 0
+    for _ in range(2):
+        bits = [0, int(WarningBit.BAD_CTRL), int(WarningBit.BAD_QVEL)]
+        np.testing.assert_array_equal(state.data.warning, bits)
+        state = step(state, still)
+        assert (state.reward > 0.9).all()  # what broke in another episode does not break this one
+    np.testing.assert_array_equal(state.info["truncation"], 1)
+
+
+def test_an_episode_may_be_over_by_a_number(counting):
+    state, step = counting
+    qpos = state.data.qpos.at[1, 1].set(1.5)
+    after = step(state.replace(data=state.data.replace(qpos=qpos)), jnp.zeros((WORLDS, 1)))
+    np.testing.assert_array_equal(after.done, [0, 1, 0])
+    assert after.done.dtype == state.done.dtype
+
+
 def test_each_world_has_a_model_of_its_own(env):
     keys = jax.random.split(jax.random.key(5), WORLDS)
 
@@ -124,3 +208,14 @@ def test_ranges_of_scales_are_positive(env):
         envs.randomise(env.model, jax.random.split(jax.random.key(0), 2), mass=(0.0, 1.0))
     with pytest.raises(ValueError, match="gain: no range"):
         envs.randomise(env.model, jax.random.split(jax.random.key(0), 2), gain=(1.2, 0.8))
+
+
+@pytest.mark.parametrize("make", [jax.random.key, jax.random.PRNGKey])
+def test_one_key_is_not_enough_for_many_worlds(env, make):
+    for start in (
+        lambda key: envs.randomise(env.model, key),
+        envs.wrap_for_training(env).reset,
+        envs.Randomised(env, lambda model: envs.randomise(model, jax.random.split(make(0), 2))).reset,
+    ):
+        with pytest.raises(ValueError, match=r"one random key, .* jax.random.split\(rng, worlds\)"):
+            start(make(0))
