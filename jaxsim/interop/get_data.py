@@ -53,6 +53,10 @@ def get_data_into(result: Any, mj_model: Any, data: Data) -> None:
     model = as_model(mj_model)
     host = jax.device_get(data.replace(work=None))
     if not isinstance(result, list):
+        if np.ndim(host.qpos) > 1:
+            raise ValueError(
+                f"get_data_into: data holds {len(host.qpos)} worlds; give a list of as many MjData, or use get_data"
+            )
         results, worlds = [result], [host]
     else:
         count = len(result)

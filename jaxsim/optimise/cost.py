@@ -8,11 +8,12 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.core import Tracer
 
 from jaxsim.data import Data
 from jaxsim.model import Model
+from jaxsim.pipeline.admit import admit
 from jaxsim.pipeline.forward import step
-from jaxsim.pipeline.make_data import make_data
 
 __all__ = ["Cost", "State", "Term", "check", "limits", "state_of", "total_cost", "with_state"]
 
@@ -76,7 +77,7 @@ def total_cost(model: Model, data: Data, ctrl: Array, cost: Cost) -> Array:
     Raises:
       ValueError: controls do not have the shape of the model's.
     """
-    check("total_cost", model, ctrl)
+    check("total_cost", model, data, ctrl, cost)
 
     def body(state: State, u: Array) -> tuple[State, Array]:
         at = with_state(data, state, u)
@@ -86,20 +87,38 @@ def total_cost(model: Model, data: Data, ctrl: Array, cost: Cost) -> Array:
     return jnp.sum(running) + cost.terminal(model, with_state(data, end))
 
 
-def limits(model: Model) -> tuple[Array, Array]:
-    """Lower and upper limits (nu,) of controls, infinite where the model has none."""
-    limited = np.asarray(model.actuator_ctrllimited, bool)
-    low, high = model.actuator_ctrlrange[:, 0], model.actuator_ctrlrange[:, 1]
-    return jnp.where(limited, low, -jnp.inf), jnp.where(limited, high, jnp.inf)
-
-
-def check(who: str, model: Model, ctrl: Array) -> None:
-    """Refuses controls of another shape than (T, nu), and models that cannot be simulated.
+def limits(model: Model, bounds: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+    """Lower and upper limits (nu,) of controls: those given, or the model's, infinite where it has none.
 
     Raises:
-      ValueError: of the shape.
+      ValueError: what is given does not have the shape of controls, or a lower limit is above its upper one.
+    """
+    if bounds is None:
+        limited = np.asarray(model.actuator_ctrllimited, bool)
+        low, high = model.actuator_ctrlrange[:, 0], model.actuator_ctrlrange[:, 1]
+        return jnp.where(limited, low, -jnp.inf), jnp.where(limited, high, jnp.inf)
+    for x in bounds:
+        if jnp.shape(x) not in ((), (model.nu,)):
+            raise ValueError(
+                f"bounds: shape {jnp.shape(x)}; expected a lower and an upper limit, ({model.nu},) each"
+            )
+    known = not any(isinstance(x, Tracer) for x in bounds)
+    if known and np.greater(*map(np.asarray, bounds)).any():
+        raise ValueError("bounds: a lower limit is above its upper one; expected (lower, upper)")
+    low, high = map(jnp.asarray, bounds)
+    return low, high
+
+
+def check(who: str, model: Model, data: Data, ctrl: Array, cost: Cost | None = None) -> None:
+    """Refuses models that cannot be simulated, and data, controls and costs that are not those of one world.
+
+    Raises:
+      ValueError: controls do not have the shape (T, nu), or data holds several worlds.
+      TypeError: the cost is not a Cost, as when it is a function.
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
     """
-    if ctrl.ndim != 2 or ctrl.shape[1] != model.nu or not len(ctrl):
-        raise ValueError(f"{who}: ctrl has shape {ctrl.shape}; expected (T, {model.nu})")
-    make_data(model)
+    if jnp.ndim(ctrl) != 2 or ctrl.shape[1] != model.nu or not len(ctrl):
+        raise ValueError(f"{who}: ctrl has shape {jnp.shape(ctrl)}; expected (T, {model.nu})")
+    admit(model, data, who)
+    if cost is not None and not isinstance(cost, Cost):
+        raise TypeError(f"{who}: cost is of type {type(cost).__name__}; expected Cost(running, terminal)")

@@ -118,9 +118,10 @@ def ilqr(
         and failure.
 
     Raises:
-      ValueError: shapes do not agree.
+      ValueError: shapes do not agree, data holds several worlds, or lower limits are above upper ones.
+      TypeError: the cost is not a Cost.
     """
-    check("ilqr", model, ctrl)
+    check("ilqr", model, data, ctrl, cost)
     return _search(model, data, ctrl, None, cost, iterations, bounds, regularisation, 0.0)
 
 
@@ -157,9 +158,10 @@ def multiple_shooting(
       penalty: cost of a unit of gap, by which steps are judged.
 
     Raises:
-      ValueError: shapes do not agree.
+      ValueError: shapes do not agree, data holds several worlds, or lower limits are above upper ones.
+      TypeError: the cost is not a Cost.
     """
-    check("multiple_shooting", model, ctrl)
+    check("multiple_shooting", model, data, ctrl, cost)
     act = jnp.broadcast_to(data.act, (len(ctrl), model.na)) if act is None else act
     for name, value, width in (("qpos", qpos, model.nq), ("qvel", qvel, model.nv), ("act", act, model.na)):
         if value.shape != (len(ctrl), width):
@@ -186,7 +188,7 @@ def _search(
     """
     if iterations < 1:
         raise ValueError(f"iterations={iterations}; expected at least one")
-    low, high = limits(model) if bounds is None else bounds
+    low, high = limits(model, bounds)
     rules = _Rules(low, high, wish is not None, penalty)
     dtype, n, T = data.qpos.dtype, 2 * model.nv + model.na, len(ctrl)
     ctrl = jnp.clip(ctrl.astype(dtype), low, high)

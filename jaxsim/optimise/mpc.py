@@ -60,7 +60,7 @@ def mpc(
     Raises:
       ValueError: controls do not have the shape of the model's, or `steps` is no multiple of `hold` within the horizon.
     """
-    check("mpc", model, ctrl)
+    check("mpc", model, data, ctrl)
     if not 1 <= hold <= len(ctrl) or steps < 1 or steps % hold:
         raise ValueError(
             f"mpc: steps={steps}, hold={hold}; expected a multiple of hold, and hold within {len(ctrl)}"

@@ -137,11 +137,11 @@ def _sample(
     renew: Callable[[Array, Array, Array, Array], tuple[Array, Array]],
 ) -> Sampled:
     """Samples, simulates and renews the distribution, iteration by iteration."""
-    check(who, model, ctrl)
+    check(who, model, data, ctrl, cost)
     knots = len(ctrl) if knots is None else knots
     if not 1 < knots <= len(ctrl) and knots != len(ctrl):
         raise ValueError(f"{who}: knots={knots}; expected 2 to {len(ctrl)}")
-    low, high = limits(model) if bounds is None else bounds
+    low, high = limits(model, bounds)
     dtype = data.qpos.dtype
     mean = jnp.clip(ctrl.astype(dtype), low, high)
     std = jnp.broadcast_to(jnp.asarray(deviation, dtype), mean.shape)

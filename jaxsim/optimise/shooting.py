@@ -67,10 +67,12 @@ def shooting(
       bounds: lower and upper limits of controls, (nu,) each; those of the model by default.
 
     Raises:
-      ValueError: controls do not have the shape of the model's.
+      ValueError: controls do not have the shape of the model's, data holds several worlds, or lower limits are above
+        upper ones.
+      TypeError: the cost is not a Cost.
     """
-    check("shooting", model, ctrl)
-    low, high = limits(model) if bounds is None else bounds
+    check("shooting", model, data, ctrl, cost)
+    low, high = limits(model, bounds)
     slope = jax.value_and_grad(lambda u: total_cost(model, data, u, cost))
     ctrl = jnp.clip(ctrl.astype(data.qpos.dtype), low, high)
 

@@ -212,6 +212,7 @@ def test_control_in_a_loop():
 
 
 KEY = jax.random.key(0)
+two = jax.tree.map(lambda x: jnp.stack([x, x]), data)
 
 
 @pytest.mark.parametrize(
@@ -236,8 +237,26 @@ KEY = jax.random.key(0)
         (lambda: optimise.mppi(model, data, zeros[0], cost, KEY), "mppi: ctrl has shape"),
         (lambda: optimise.mpc(model, data, zeros, lambda d, u, k: u, steps=5, hold=2), "a multiple of hold"),
         (lambda: optimise.mpc(model, data, zeros[0], lambda d, u, k: u, steps=5), "mpc: ctrl has shape"),
+        (lambda: optimise.ilqr(model, two, zeros, cost), "ilqr: data holds 2 worlds"),
+        (lambda: optimise.cem(model, two, zeros, cost, KEY), "cem: data holds 2 worlds"),
+        (
+            lambda: optimise.ilqr(model, data, zeros, cost, bounds=WIDE[::-1]),
+            "lower limit is above its upper one",
+        ),
+        (
+            lambda: optimise.shooting(
+                model, data, zeros, cost, Momentum(), bounds=(jnp.ones(3), jnp.ones(3))
+            ),
+            r"bounds: shape \(3,\); expected a lower and an upper limit, \(2,\) each",
+        ),
     ],
 )
 def test_wrong_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("planner", [optimise.ilqr, optimise.total_cost])
+def test_a_function_is_no_cost(planner):
+    with pytest.raises(TypeError, match=r"cost is of type function; expected Cost\(running, terminal\)"):
+        planner(model, data, zeros, cost.running)

@@ -211,3 +211,13 @@ def test_says_what_is_wrong(hooks, message):
 def test_refuses_what_is_no_record_of_functions():
     with pytest.raises(TypeError, match=r"hooks: expected Hooks"):
         jaxsim.load_model(XML).replace(hooks=control)
+
+
+def test_names_are_looked_up_before():
+    """Programs do not depend on names, so that a hook has none."""
+    model = jaxsim.load_model(
+        '<mujoco><worldbody><body name="b"><joint/><geom size=".1"/></body></worldbody></mujoco>'
+    )
+    hooks = jaxsim.Hooks(control=lambda model, data: data.xpos[model.body("b").id, :0])
+    with pytest.raises(KeyError, match="'b': names are not known inside of hooks; look ids up before"):
+        jaxsim.step(model.replace(hooks=hooks), jaxsim.make_data(model))
