@@ -30,6 +30,9 @@ _PLAIN = np.array([0.5, 0.5, 0.5, 1.0])
 _ROLES = (1, 8)
 """Places of a material's textures that hold colours: RGB, RGBA (mjtTextureRole)."""
 
+_MIRRORS = (GeomType.PLANE, GeomType.BOX)
+"""Shapes of which a material's `reflectance` makes mirrors; the others ignore it."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Look:
@@ -143,12 +146,12 @@ def make_scene(model: Model) -> Scene:
             for k in ("type", "size", "matid", "rgba", "group", "bodyid")
         }
         for i in range(count):
+            shape, size = int(fields["type"][i]), fields["size"][i].astype(float)
             look, repeat, uniform = _look(
-                model, int(fields["matid"][i]), fields["rgba"][i].astype(float), images
+                model, int(fields["matid"][i]), fields["rgba"][i].astype(float), images, shape
             )
             if look.rgba[3] <= 0:
                 continue
-            size, shape = fields["size"][i].astype(float), int(fields["type"][i])
             key = (shape, int(model.geom_dataid[i]) if name == "geom" else -1, tuple(size))
             if key not in meshes:
                 meshes[key] = _mesh(model, *key[:2], size, extent)
@@ -173,9 +176,9 @@ def make_scene(model: Model) -> Scene:
 
 
 def _look(
-    model: Model, material: int, rgba: np.ndarray, images: list[Texture]
+    model: Model, material: int, rgba: np.ndarray, images: list[Texture], shape: int
 ) -> tuple[Look, np.ndarray, bool]:
-    """The look of an element, and how often its texture repeats: in all, or for each unit of length."""
+    """The look of an element of a shape, and how often its texture repeats: in all, or for each unit of length."""
     if material < 0:
         return Look(rgba), np.ones(2), False
     found = [int(model.mat_texid[material, role]) for role in _ROLES]
@@ -184,6 +187,7 @@ def _look(
         name: float(getattr(model, f"mat_{name}")[material])
         for name in ("emission", "specular", "shininess", "reflectance")
     }
+    numbers["reflectance"] *= shape in _MIRRORS
     look = Look(colour(model, material, rgba), texture, **numbers)
     return look, np.asarray(model.mat_texrepeat[material], float), bool(model.mat_texuniform[material])
 

@@ -126,7 +126,7 @@ class Lit:
             if len(at):
                 n, d = hits.normal[at], dirs[at]
                 away = d - 2 * (n * d).sum(1, keepdims=True) * n
-                seen = self.colours(hits.point[at] + self._lift() * n, away, mirrors - 1)
+                seen = self.colours(hits.point[at] + self._lift() * hits.face[at], away, mirrors - 1)
                 part = reflectance[at, None]
                 colour[at] = (1 - part) * colour[at] + part * seen
         clear = _HORIZON * max(1 - self.scene.vis.map.haze, 1e-3) * max(self.scene.extent, 1.0)
@@ -167,7 +167,7 @@ class Lit:
         lambert = np.clip((hits.normal * way).sum(1), 0, 1)
         lit = np.flatnonzero(lambert > 0)
         if shadow and len(lit):
-            start = hits.point[lit] + self._lift() * hits.normal[lit]
+            start = hits.point[lit] + self._lift() * hits.face[lit]
             lambert[lit[self.surfaces.blocked(start, way[lit], distance[lit])]] = 0
         half = way - dirs
         half /= np.maximum(np.linalg.norm(half, axis=1, keepdims=True), 1e-12)

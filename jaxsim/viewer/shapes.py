@@ -7,7 +7,7 @@ cover an object once; how often a texture repeats is the material's affair.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,6 +22,7 @@ __all__ = [
     "cylinder",
     "ellipsoid",
     "hfield",
+    "joined",
     "model_hfield",
     "model_mesh",
     "plane",
@@ -30,6 +31,9 @@ __all__ = [
 
 _AROUND = 32
 """Corners of a round outline: its error is half a percent of the radius."""
+
+_SHARP = 0.8
+"""Cosine of the angle, 37 degrees, from which a corner's normal is too far from its face's to shade it."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -69,11 +73,16 @@ def _grid(points: np.ndarray, normals: np.ndarray, uv: np.ndarray) -> Mesh:
     )
 
 
-def _joined(meshes: list[Mesh]) -> Mesh:
+def joined(meshes: Sequence[Mesh]) -> Mesh:
+    """Meshes of one frame as one; its texture coordinates have as many columns, 2 or 3, as the widest of them."""
     starts = np.cumsum([0] + [len(m.vertices) for m in meshes])
-    columns = [np.concatenate([getattr(m, name) for m in meshes]) for name in ("vertices", "normals", "uv")]
+    wide = max(m.uv.shape[1] for m in meshes)
+    uv = np.concatenate([np.pad(m.uv, ((0, 0), (0, wide - m.uv.shape[1]))) for m in meshes])
+    vertices, normals = (
+        np.concatenate([getattr(m, name) for m in meshes]) for name in ("vertices", "normals")
+    )
     faces = np.concatenate([m.faces + start for m, start in zip(meshes, starts[:-1], strict=True)])
-    return Mesh(columns[0], faces, columns[1], columns[2])
+    return Mesh(vertices, faces, normals, uv)
 
 
 def _turned(radius: np.ndarray, height: np.ndarray, outward: np.ndarray, up: np.ndarray) -> Mesh:
@@ -118,13 +127,13 @@ def _cone(bottom: float, top: float, low: float, high: float) -> Mesh:
         _turned(np.array([0.0, top]), np.array([high, high]), np.zeros(2), np.ones(2)),
         _turned(np.array([bottom, 0.0]), np.array([low, low]), np.zeros(2), -np.ones(2)),
     ]
-    return _joined([side, *ends])
+    return joined([side, *ends])
 
 
 def arrow(length: float, radius: float) -> Mesh:
     """An arrow along z from the origin, m."""
     head = min(6 * radius, 0.5 * length)
-    return _joined([_cone(radius, radius, 0.0, length - head), _cone(2 * radius, 0.0, length - head, length)])
+    return joined([_cone(radius, radius, 0.0, length - head), _cone(2 * radius, 0.0, length - head, length)])
 
 
 def box(size: np.ndarray) -> Mesh:
@@ -138,7 +147,7 @@ def box(size: np.ndarray) -> Mesh:
             u, v = np.meshgrid([0.0, 1.0], [0.0, 1.0])
             points = normal + (2 * u - 1)[..., None] * right + (1 - 2 * v)[..., None] * up
             faces.append(_grid(points * size, np.broadcast_to(normal, (2, 2, 3)), np.stack([u, v], -1)))
-    return _joined(faces)
+    return joined(faces)
 
 
 def plane(half_x: float, half_y: float) -> Mesh:
@@ -172,11 +181,15 @@ def hfield(elevation: np.ndarray, size: np.ndarray) -> Mesh:
         along = line[-1] - line[0]
         normal = np.cross(along, [0.0, 0, 1]) / np.linalg.norm(along * [1, 1, 0])
         sides.append(_grid(wall, np.broadcast_to(normal, wall.shape), np.stack([at, at])))
-    return _joined([top, *sides])
+    return joined([top, *sides])
 
 
 def model_mesh(model: Model, mesh: int) -> Mesh:
-    """A mesh of a model, its corners split where normals or texture coordinates differ."""
+    """A mesh of a model, its corners split where normals or texture coordinates differ.
+
+    A vertex has but one computed normal, even at a sharp edge: a corner whose normal is far from its face's has the
+    face's, unless the mesh has texture coordinates, as in MuJoCo's renderer (`mjr_uploadMesh`).
+    """
     rows = slice(model.mesh_faceadr[mesh], model.mesh_faceadr[mesh] + model.mesh_facenum[mesh])
     corners = np.asarray(model.mesh_face)[rows]
     vertices = _span(model.mesh_vert, model.mesh_vertadr[mesh], model.mesh_vertnum[mesh])
@@ -188,10 +201,32 @@ def model_mesh(model: Model, mesh: int) -> Mesh:
         of_uv = np.asarray(model.mesh_facetexcoord)[rows]
     else:
         uv, of_uv = np.zeros((1, 2)), np.zeros_like(corners)
-    keys = np.stack([corners, of_normal, of_uv], -1).reshape(-1, 3)
-    unique, faces = np.unique(keys, axis=0, return_inverse=True)
-    v, n, t = unique.T
+        normals, of_normal = _split(vertices[corners], normals, of_normal)
+    key = corners + len(vertices) * (of_normal + len(normals) * of_uv.astype(np.int64))
+    unique, faces = np.unique(key, return_inverse=True)
+    rest, v = np.divmod(unique, len(vertices))
+    t, n = np.divmod(rest, len(normals))
     return Mesh(vertices[v], faces.reshape(-1, 3), normals[n], uv[t], has_uv)
+
+
+def _split(
+    triangles: np.ndarray, normals: np.ndarray, of_normal: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Normals `(k, 3)` and the one of each corner of triangles `(m, 3, 3)`, with those of faces where edges are sharp.
+
+    Args:
+        triangles: m.
+        normals: Unit, `(n, 3)`.
+        of_normal: The normals of the corners, `(m, 3)`.
+    """
+    across = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    area = np.linalg.norm(across, axis=1, keepdims=True)
+    faces = np.divide(across, area, out=np.zeros_like(across), where=area > 0)
+    far = (np.einsum("mkj,mj->mk", normals[of_normal], faces) < _SHARP) & (area > 0)
+    which = np.flatnonzero(far.any(1))
+    number = np.zeros(len(faces), int)
+    number[which] = len(normals) + np.arange(len(which))
+    return np.concatenate([normals, faces[which]]), np.where(far, number[:, None], of_normal)
 
 
 def _span(array: object, start: int, count: int) -> np.ndarray:

@@ -23,6 +23,7 @@ __all__ = ["plot_rollout"]
 
 _INK = "#2b3440"
 _BLUE, _ORANGE = "#2f6db5", "#dd6b3f"
+_PAPER = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 _MOMENTS = 5
 _CROWD = (7, 4)
 
@@ -102,10 +103,18 @@ def _fan(axes: Axes, time: np.ndarray, values: np.ndarray, label: str, colour: s
 
 
 def _image(axes: Axes, image: np.ndarray, caption: str) -> None:
+    """A picture, its caption on a label that tells it from dark skies and bright floors alike."""
     axes.imshow(image, interpolation="antialiased", aspect="auto")
     axes.set_axis_off()
     axes.annotate(
-        caption, (0, 1), (9, -9), xycoords="axes fraction", textcoords="offset points", va="top", color=_INK
+        caption,
+        (0, 1),
+        (9, -9),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="top",
+        color=_INK,
+        bbox=_PAPER,
     )
 
 
