@@ -48,7 +48,6 @@ def transition(model: Model, data: Data) -> Transition:
       model: the model; its integrator, whichever it is, is what is differentiated.
       data: one world; its integration state is where.
     """
-    origin = lax.stop_gradient(step(model, data).qpos)
     sizes = (model.nv, model.nv, model.na, model.nu)
 
     def moved(x: Array) -> tuple[Array, Array]:
@@ -60,7 +59,8 @@ def transition(model: Model, data: Data) -> Transition:
             ctrl=data.ctrl + du,
         )
         after = step(model, at)
-        change = differentiate_pos(model, 1.0, origin, after.qpos)
+        # from where the step leads without a displacement: that is where derivatives are taken
+        change = differentiate_pos(model, 1.0, lax.stop_gradient(after.qpos), after.qpos)
         return jnp.concatenate([change, after.qvel, after.act]), after.sensordata
 
     state, output = jax.jacfwd(moved)(jnp.zeros(sum(sizes), data.qpos.dtype))
