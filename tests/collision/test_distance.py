@@ -163,6 +163,30 @@ def test_a_vertex_over_a_vertex() -> None:
     np.testing.assert_allclose(slope, 1.0, atol=1e-6)
 
 
+def test_a_capsule_on_the_axis_of_a_cylinder() -> None:
+    """All directions across are as good: one is taken, and does not turn, in either mode."""
+    bodies = "".join(
+        f"<body><freejoint/><geom {kind}/></body>"
+        for kind in ('type="capsule" size=".08 .1"', 'type="cylinder" size=".1 .2"')
+    )
+    model = jaxsim.load_model(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    data = jaxsim.make_data(model)
+
+    def segment(move: jax.Array) -> jax.Array:
+        moved = data.replace(qpos=jaxsim.integrate_pos(model, data.qpos, move, 1.0))
+        dist, fromto = jaxsim.geom_distance(model, jaxsim.kinematics(model, moved), 0, 1, 10.0)
+        return jnp.append(fromto, dist)
+
+    rest = jnp.zeros(model.nv)
+    found, forward, reverse = jax.jit(lambda x: (segment(x), jax.jacfwd(segment)(x), jax.jacrev(segment)(x)))(
+        rest
+    )
+    np.testing.assert_allclose(found[-1], -0.18, atol=1e-12)
+    np.testing.assert_allclose(forward, reverse, atol=1e-12)
+    across = found[3:5] - found[:2]
+    np.testing.assert_allclose(forward[-1, 6:8], across / found[-1], atol=1e-9)
+
+
 def test_wrong_arguments() -> None:
     _, model = _problem()
     data = jaxsim.make_data(model)

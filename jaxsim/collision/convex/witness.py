@@ -454,11 +454,15 @@ def _newton(
     t, u = _frame(edges, choice, base)
     height = gap.dot(base)
     rows = []
+    size = 1.0
     for number, axis in ((choice.one, t), (choice.two, u)):
         edge = _pick(edges, number)
         held, some = edge.stop(), number >= 0
         bent = bend(core1.solid, core1.pose.axes, base, axis, side1.flat)
         bent = bent + bend(core2.solid, core2.pose.axes, -base, axis, side2.flat)
+        # where centres or axes coincide the two are equal, and all normals as good: what is left is rounding
+        terms = jnp.abs(bent.dot(t)) + jnp.abs(bent.dot(u)) + jnp.abs(height)
+        size = size * jnp.where(some, jnp.abs(held.dot(t)) + jnp.abs(held.dot(u)), terms)
         bent = bent - axis * height
         row = (
             jnp.where(some, held.dot(t), bent.dot(t)),
@@ -467,7 +471,6 @@ def _newton(
         rows.append((*lax.stop_gradient(row), jnp.where(some, -edge.dot(base), -gap.dot(axis))))
     (a, b, p), (c, d, q) = rows
     det = a * d - b * c
-    size = jnp.abs(a * d) + jnp.abs(b * c)
     regular = jnp.abs(det) > 1e3 * jnp.finfo(det.dtype).eps * size
     inverse = jnp.where(regular, 1.0 / jnp.where(regular, det, 1.0), 0.0)
     x, y = (d * p - b * q) * inverse, (a * q - c * p) * inverse
