@@ -1,9 +1,9 @@
 """Solution of tree-structured systems in loops over rows, as one function of a CPU's machine code.
 
-Written out block by block (`linalg`, `general`) an elimination is dozens of kernels, each of which takes as long to
-compile as these loops together: of our humanoid's rollout a quarter of the compile time, on one core of a noisy
-machine 32 and 23 s. The written-out one is up to a third faster, of which a step does not show. Plain kernels of a
-loop's round would each have to be launched, so that the loops need the emitter of `few_kernels`.
+Written out block by block (`linalg`, `general`) an elimination is dozens of kernels, ten of which take as long to
+compile as all of these loops: a quarter of the compile time of our humanoid's rollout, on one core of a noisy machine
+32 and 23 s. It is up to a third faster, which a step does not show. The loops need the emitter of `few_kernels`, as
+kernels of each round would have to be launched.
 """
 
 from __future__ import annotations
