@@ -9,7 +9,8 @@ kernels of each round would have to be launched.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,7 +22,7 @@ from jaxsim.math.gather import widen, width_of
 from jaxsim.math.stage import divided, platform
 from jaxsim.structure.sparsity import TreeStructure
 
-__all__ = ["eliminate_in_loops", "has_loops", "solve_in_loops"]
+__all__ = ["eliminate_in_loops", "has_loops", "solve_in_loops", "solver_in_loops"]
 
 
 def has_loops() -> bool:
@@ -34,6 +35,12 @@ def solve_in_loops(structure: TreeStructure, sides: Sequence[Array], b: Array) -
     return call_in_few_kernels(functools.partial(eliminate_in_loops, structure), sides, b)
 
 
+def solver_in_loops(structure: TreeStructure, A: Array) -> Callable[[Array], Array]:
+    """The function `b -> A^-1 b` of a symmetric matrix, whose rows are eliminated once, each as one of machine code."""
+    sides = call_in_few_kernels(functools.partial(_eliminated, structure), [A])
+    return lambda b: call_in_few_kernels(functools.partial(_substituted, structure), sides, b)
+
+
 def eliminate_in_loops(structure: TreeStructure, sides: Sequence[Array], b: Array) -> Array:
     """Solves A x = b, row by row from the leaves to the root and back (Featherstone, RBDA, section 6.5).
 
@@ -43,27 +50,49 @@ def eliminate_in_loops(structure: TreeStructure, sides: Sequence[Array], b: Arra
         and entries (j, i), whose diagonal is not read. Pivots are clamped as in the C engine.
       b: right-hand sides, `(n, W)` or `(n, k, W)`.
     """
-    n, width = structure.n, width_of((*sides, b))
-    offset = jnp.asarray(structure.offset, jnp.int32)
-    above = jnp.asarray(np.diff(structure.offset) - 1, jnp.int32)
-    cols = jnp.asarray(structure.cols, jnp.int32)
+    return _substituted(structure, _eliminated(structure, sides), b)
 
-    def at(rows: Array, k: Array) -> Array:
-        return lax.dynamic_index_in_dim(rows, k, keepdims=False)
 
-    def inverse(side: Array, k: Array) -> Array:
-        return 1 / jnp.maximum(at(side, offset[k] + above[k]), LEAST_PIVOT)
+class _Rows(NamedTuple):
+    """Where the entries of rows are.
 
-    def reduce(count: Array, carry: tuple[list[Array], Array]) -> tuple[list[Array], Array]:
-        """Takes a row, from the last to the first, out of those of its ancestors."""
-        k = n - 1 - count
-        start, pivot, right = offset[k], inverse(carry[0][0], k), at(carry[1], k)
+    Attributes:
+      start: of each row, (n,).
+      above: ancestors of each, (n,).
+      cols: the column of each entry, (nnz,).
+    """
 
-        def ancestor(p: Array, carry: tuple[list[Array], Array]) -> tuple[list[Array], Array]:
+    start: Array
+    above: Array
+    cols: Array
+
+    def inverse(self, side: Array, k: Array) -> Array:
+        """One over the pivot of a row, (W,)."""
+        return 1 / jnp.maximum(_at(side, self.start[k] + self.above[k]), LEAST_PIVOT)
+
+
+def _rows_of(structure: TreeStructure) -> _Rows:
+    offset = np.asarray(structure.offset, np.int32)
+    numbers = (offset[:-1], np.diff(offset) - 1, np.asarray(structure.cols, np.int32))
+    return _Rows(*map(jnp.asarray, numbers))
+
+
+def _at(x: Array, k: Array) -> Array:
+    return lax.dynamic_index_in_dim(x, k, keepdims=False)
+
+
+def _eliminated(structure: TreeStructure, sides: Sequence[Array]) -> list[Array]:
+    """The sides once each row, from the last to the first, is taken out of those of its ancestors."""
+    rows, width = _rows_of(structure), width_of(sides)
+
+    def reduce(count: Array, sides: list[Array]) -> list[Array]:
+        k = structure.n - 1 - count
+        start, inverse = rows.start[k], rows.inverse(sides[0], k)
+
+        def ancestor(p: Array, sides: list[Array]) -> list[Array]:
             """Takes it out of one of them, as many entries as both have."""
-            sides, rest = carry
-            i = cols[start + p]
-            first, factors = offset[i], [at(side, start + p) * pivot for side in reversed(sides)]
+            first = rows.start[rows.cols[start + p]]
+            factors = [_at(side, start + p) * inverse for side in reversed(sides)]
 
             def entry(j: Array, sides: list[Array]) -> list[Array]:
                 new = []
@@ -72,21 +101,37 @@ def eliminate_in_loops(structure: TreeStructure, sides: Sequence[Array], b: Arra
                     new.append(lax.dynamic_update_slice_in_dim(side, own - factor * row, first + j, 0))
                 return new
 
-            left = at(rest, i) - factors[0] * right
-            sides = lax.fori_loop(0, p + 1, entry, sides)
-            return sides, lax.dynamic_update_index_in_dim(rest, left, i, 0)
+            return lax.fori_loop(0, p + 1, entry, sides)
 
-        return lax.fori_loop(0, above[k], ancestor, carry)
+        return lax.fori_loop(0, rows.above[k], ancestor, sides)
+
+    return lax.fori_loop(0, structure.n, reduce, [widen(side, width) for side in sides])
+
+
+def _substituted(structure: TreeStructure, sides: Sequence[Array], b: Array) -> Array:
+    """The solution, of sides whose rows are eliminated: of right-hand sides the same, then from the root on."""
+    rows, n = _rows_of(structure), structure.n
+    lower, upper = sides[0], sides[-1]
+
+    def reduce(count: Array, rest: Array) -> Array:
+        k = n - 1 - count
+        right = _at(rest, k) * rows.inverse(lower, k)
+
+        def ancestor(p: Array, rest: Array) -> Array:
+            i = rows.cols[rows.start[k] + p]
+            left = _at(rest, i) - _at(upper, rows.start[k] + p) * right
+            return lax.dynamic_update_index_in_dim(rest, left, i, 0)
+
+        return lax.fori_loop(0, rows.above[k], ancestor, rest)
 
     def substitute(k: Array, x: Array) -> Array:
         """Adds the unknown of a row to those of the rows before."""
 
-        def ancestor(p: Array, rest: Array) -> Array:
-            return rest - at(rows, offset[k] + p) * at(x, cols[offset[k] + p])
+        def ancestor(p: Array, left: Array) -> Array:
+            return left - _at(lower, rows.start[k] + p) * _at(x, rows.cols[rows.start[k] + p])
 
-        left = lax.fori_loop(0, above[k], ancestor, at(rest, k))
-        return lax.dynamic_update_index_in_dim(x, left * inverse(rows, k), k, 0)
+        left = lax.fori_loop(0, rows.above[k], ancestor, _at(rest, k))
+        return lax.dynamic_update_index_in_dim(x, left * rows.inverse(lower, k), k, 0)
 
-    wide = [widen(side, width) for side in sides]
-    (rows, *_), rest = lax.fori_loop(0, n, reduce, (wide, widen(b, width)))
+    rest = lax.fori_loop(0, n, reduce, widen(b, width_of((*sides, b))))
     return lax.fori_loop(0, n, substitute, jnp.zeros_like(rest))
