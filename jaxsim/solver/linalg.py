@@ -35,7 +35,7 @@ from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import dot
 from jaxsim.solver.tree_kernel import solve_in_kernel
-from jaxsim.solver.tree_loops import eliminate_in_loops, has_loops, solve_in_loops
+from jaxsim.solver.tree_loops import eliminate_in_loops, has_loops, solve_in_loops, solver_in_loops
 from jaxsim.structure.sparsity import TreeStructure, alike_trees, chains_of, places_of
 
 __all__ = [
@@ -233,18 +233,18 @@ def solve_tree(structure: TreeStructure, A: Array, b: Array) -> Array:
 
 
 def solver_of(structure: TreeStructure, A: Array) -> Callable[[Array], Array]:
-    """The function `b -> A^-1 b` for b (n, W), for many b in turn: the elimination is done once. No derivative.
+    """The function `b -> A^-1 b` for b (n, W), for many b in turn: on a CPU rows are eliminated once. No derivative.
 
-    Where one kernel or the library solves a system, it does so each time.
+    Elsewhere a system is solved each time, as is one that the library solves.
     """
     width, shapes = A.shape[-1], alike_trees(structure)
     parts = {a.structure: _as_worlds(A, a.entries) for a in shapes} if shapes else {structure: A}
-    if not structure.n or width == 1 or has_kernels(A.dtype) or any(map(is_large, parts)):
+    if not structure.n or width == 1 or not has_loops() or any(map(is_large, parts)):
         return functools.partial(solve_tree, structure, A)
-    factors = {own: _factors(own, entries) for own, entries in parts.items()}
+    solvers = {own: solver_in_loops(own, entries) for own, entries in parts.items()}
 
     def solve(b: Array) -> Array:
-        return each_shape(lambda own, _, b: _by_factors(own, factors[own], b), structure, (), widen(b, width))
+        return each_shape(lambda own, _, b: solvers[own](b), structure, (), widen(b, width))
 
     return solve
 
@@ -327,73 +327,6 @@ def _eliminate_many(structure: TreeStructure, A: Array, b: Array) -> Array:
     for s, block in enumerate(blocks):
         x.append(substitute(solved[s], [x[k] for k in block.above], count=count))
     return jnp.concatenate(x)
-
-
-class _Factor(NamedTuple):
-    """A block after the elimination of those below it.
-
-    Attributes:
-      inverse: of its diagonal block, (size, size, W).
-      rows: its rows times that, (size, path, W).
-    """
-
-    inverse: Array
-    rows: Array
-
-
-def _factors(structure: TreeStructure, A: Array) -> list[_Factor]:
-    """Block by block, from the root to the leaves."""
-    blocks, none = blocks_of(structure), jnp.zeros((structure.n, 0, 1), A.dtype)
-    rows: list[Any] = [None] * len(blocks)
-    factors: list[Any] = [None] * len(blocks)
-    for s in range(len(blocks) - 1, -1, -1):
-        below = blocks[s].below
-        done = [factors[k].rows for k in below]
-        rows[s] = _reduce(A, none, [rows[k] for k in below], done, structure=structure, block=s)
-        factors[s] = _factor(rows[s])
-    return factors
-
-
-@stage
-def _factor(rows: Array) -> _Factor:
-    size = rows.shape[0]
-    unit = jnp.broadcast_to(jnp.eye(size, dtype=rows.dtype)[..., None], (size, size, rows.shape[-1]))
-    solved = _solve_block(jnp.concatenate([unit, rows], axis=1))
-    return _Factor(solved[:, :size], solved[:, size:])
-
-
-def _by_factors(structure: TreeStructure, factors: list[_Factor], b: Array) -> Array:
-    """The solution (n, W) for a right-hand side."""
-    blocks = blocks_of(structure)
-    rest: list[Any] = [None] * len(blocks)
-    for s in range(len(blocks) - 1, -1, -1):
-        below = blocks[s].below
-        own = b[slice(*blocks[s].dofs)]
-        rest[s] = _lifted(
-            own, [factors[k].rows for k in below], [rest[k] for k in below], at=len(blocks[s].path)
-        )
-    x: list[Any] = []
-    for s, block in enumerate(blocks):
-        x.append(_lowered(factors[s], rest[s], [x[k] for k in block.above]))
-    return jnp.concatenate(x)
-
-
-@stage
-def _lifted(b: Array, rows: list[Array], rest: list[Array], *, at: int) -> Array:
-    """What is left of a right-hand side (size, W) of a block, whose path is so long, by what is left of those below."""
-    for row, value in zip(rows, rest, strict=True):
-        for k in range(row.shape[0]):
-            b = b - row[k, at - b.shape[0] : at] * value[k]
-    return b
-
-
-@stage
-def _lowered(factor: _Factor, rest: Array, above: list[Array]) -> Array:
-    """The unknowns of a block (size, W) from those of the blocks above it."""
-    x = functools.reduce(jnp.add, [factor.inverse[:, k] * rest[k] for k in range(rest.shape[0])])
-    for column, value in enumerate(value for own in above for value in own):
-        x = x - factor.rows[:, column] * value
-    return x
 
 
 @stage
