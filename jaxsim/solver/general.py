@@ -73,9 +73,10 @@ def solve_general(structure: TreeStructure, lower: Array, upper: Array, b: Array
 
 def _solve_one(structure: TreeStructure, both: Sequence[Array], b: Array) -> Array:
     lower, upper = both
-    if b.shape[-1] == 1 or is_large(structure):
-        return _factorise(structure, lower, upper, b)
-    return solve_in_loops(structure, both, b) if has_loops() else _eliminate(structure, lower, upper, b)
+    if b.shape[-1] > 1 and has_loops():
+        return solve_in_loops(structure, both, b)
+    solve = _factorise if b.shape[-1] == 1 or is_large(structure) else _eliminate
+    return solve(structure, lower, upper, b)
 
 
 def _factorise(structure: TreeStructure, lower: Array, upper: Array, b: Array) -> Array:

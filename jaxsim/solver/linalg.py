@@ -10,9 +10,9 @@ Measured on two CPU cores (float32, 1024 worlds, the humanoid's 27 dofs): 0.4 us
 every contraction unrolled and fused: 2300 operations in the largest kernel and ten times the compile time. Blocks of
 three and more need a Cholesky factor of their own, which XLA splits into many small kernels.
 
-The program grows with the square of n where the system is full. There the library's Cholesky factorisation, worlds
-first, takes over. CPU time of one world, and of compiling: n = 40, blocks 1.4 us, 3 s, library 3.9 us; n = 60, 7 us,
-6 s against 11 us; n = 100, 72 us, 13 s against 26 us; the library compiles in 0.2 s (float32, one busy core).
+Written out, the program grows with the square of n where the system is full. There the library's Cholesky
+factorisation, worlds first, takes over. Loops need neither: CPU time of one world (float32, one busy core, 128 worlds)
+at n = 50, loops 2.1 us, library 3.1; n = 80, 8.5 and 8.1; n = 150, 86 and 172.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ BLOCK = 2
 """Most rows eliminated together; the elimination inverts such a block in closed form."""
 
 LARGE = 48
-"""Most rows of a full system that is solved by blocks: beyond, compile time exceeds what the faster solution saves."""
+"""Most rows of a full system that is written out: beyond, compile time exceeds what the faster solution saves."""
 
 
 @stage
@@ -233,13 +233,10 @@ def solve_tree(structure: TreeStructure, A: Array, b: Array) -> Array:
 
 
 def solver_of(structure: TreeStructure, A: Array) -> Callable[[Array], Array]:
-    """The function `b -> A^-1 b` for b (n, W), for many b in turn: on a CPU rows are eliminated once. No derivative.
-
-    Elsewhere a system is solved each time, as is one that the library solves.
-    """
+    """The function `b -> A^-1 b` for b (n, W), for many b in turn: on a CPU rows are eliminated once. No derivative."""
     width, shapes = A.shape[-1], alike_trees(structure)
     parts = {a.structure: _as_worlds(A, a.entries) for a in shapes} if shapes else {structure: A}
-    if not structure.n or width == 1 or not has_loops() or any(map(is_large, parts)):
+    if not structure.n or width == 1 or not has_loops():
         return functools.partial(solve_tree, structure, A)
     solvers = {own: solver_in_loops(own, entries) for own, entries in parts.items()}
 
@@ -252,10 +249,10 @@ def solver_of(structure: TreeStructure, A: Array) -> Callable[[Array], Array]:
 def _solve_one(structure: TreeStructure, entries: Sequence[Array], b: Array) -> Array:
     """Solves a system by what is best for its structure, for so many worlds, on the platform that is lowered for."""
     (A,) = entries
+    if b.shape[-1] > 1 and has_loops():
+        return solve_in_loops(structure, entries, b)
     if b.shape[-1] == 1 or is_large(structure):
         return _factorise(structure, A, b)
-    if has_loops():
-        return solve_in_loops(structure, entries, b)
     return (solve_in_kernel if has_kernels(b.dtype) else _eliminate)(structure, A, b)
 
 
@@ -268,9 +265,10 @@ def solve_many(structure: TreeStructure, A: Array, B: Array) -> Array:
 
 def _solve_many_of_one(structure: TreeStructure, entries: Sequence[Array], B: Array) -> Array:
     (A,) = entries
-    if B.shape[-1] == 1 or is_large(structure):
-        return _factorise_many(structure, A, B)
-    return solve_in_loops(structure, entries, B) if has_loops() else _eliminate_many(structure, A, B)
+    if B.shape[-1] > 1 and has_loops():
+        return solve_in_loops(structure, entries, B)
+    factorise = B.shape[-1] == 1 or is_large(structure)
+    return (_factorise_many if factorise else _eliminate_many)(structure, A, B)
 
 
 def is_large(structure: TreeStructure) -> bool:
