@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import jaxsim
 from tests.collision import oracle
@@ -161,6 +163,34 @@ def test_a_vertex_over_a_vertex() -> None:
     dist, slope = jax.jit(jax.vmap(jax.value_and_grad(distance)))(heights)
     np.testing.assert_allclose(dist, heights - 0.25, atol=2e-8)
     np.testing.assert_allclose(slope, 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("apart", [1.0, 0.0])
+def test_corners_that_coincide(apart: float) -> None:
+    """Cubes that touch corner to corner, and cubes at one place; a distance of rounding has no direction."""
+    corners = np.array(list(itertools.product((-0.25, 0.25), repeat=3)))
+    shape = f'<mesh name="m" vertex="{" ".join(map(str, corners.ravel()))}"/>'
+    bodies = 2 * '<body><freejoint/><geom type="mesh" mesh="m" margin=".05"/></body>'
+    model = jaxsim.load_model(f"<mujoco><asset>{shape}</asset><worldbody>{bodies}</worldbody></mujoco>")
+    data = jaxsim.make_data(model)
+    turns = Rotation.random(64, random_state=0)
+    qpos = np.zeros((64, 14))
+    qpos[:, 3:7] = qpos[:, 10:] = turns.as_quat(scalar_first=True)
+    qpos[:, :3] = np.random.default_rng(0).normal(size=(64, 3))
+    qpos[:, 7:10] = qpos[:, :3] + apart * turns.apply([0.5, 0.5, 0.5])
+
+    @jax.jit
+    @jax.vmap
+    def found(qpos: jax.Array) -> tuple[jax.Array, jax.Array]:
+        contact = jaxsim.collision(model, jaxsim.kinematics(model, data.replace(qpos=qpos))).contact
+        return contact.dist, contact.frame[:, 0]
+
+    dist, normal = map(np.asarray, found(qpos))
+    deepest = dist.argmin(axis=1)
+    local = turns.apply(normal[np.arange(64), deepest], inverse=True)
+    overlap = 0.5 * np.abs(local).sum(1) - apart * local @ [0.5, 0.5, 0.5]
+    np.testing.assert_allclose(dist.min(axis=1), 0 if apart else -0.5, atol=1e-9)
+    np.testing.assert_allclose(overlap, 0 if apart else 0.5, atol=1e-6)
 
 
 def test_a_capsule_on_the_axis_of_a_cylinder() -> None:

@@ -117,6 +117,8 @@ def _verdict(state: _State, w: Vec, closest: Closest, reach: Array, touch: Array
     x, square = state.found.point, state.found.square
     eps = jnp.finfo(square.dtype).eps
     along = x.dot(w)
+    # the first vertex may itself be rounding, as where two corners coincide
+    touch = jnp.maximum(touch, jnp.minimum(search.tolerance, eps / _ANGLE * jnp.sqrt(w.dot(w))))
     error = jnp.minimum(0.5 * search.tolerance * search.tolerance, _ANGLE * square)
     # the gap between the bounds, |x| (|x| - distance); below rounding it cannot shrink
     close = square - along <= jnp.maximum(error, 8 * eps * square)
