@@ -179,10 +179,7 @@ class Trainer:
             over = after.done * (1 - after.info["truncation"])
             end = jnp.maximum(after.done, last)
             window = Window(state.obs, self.config.reward_scale * after.reward, end, over, value)  # pyright: ignore
-            # bits stay, so that it is enough to look at the end
-            bits = after.data.warning | fresh.data.warning
-            begin = fresh.replace(data=fresh.data.replace(warning=bits))
-            return _bounded(_where(after.done, begin, after), most), window
+            return _bounded(_where(after.done, fresh, after), most), window
 
         last = (jnp.arange(horizon) == horizon - 1).astype(fixed.worlds.reward.dtype)
         worlds, window = jax.lax.scan(act, fixed.worlds, (jax.random.split(key, horizon), last))
