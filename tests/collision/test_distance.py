@@ -229,3 +229,29 @@ def test_wrong_arguments() -> None:
     # the C engine refuses them as well
     with pytest.raises(jaxsim.UnsupportedError, match="the distance of hfield and sphere"):
         jaxsim.geom_distance(field, jaxsim.make_data(field), 0, 1, 1.0)
+
+
+def test_a_rim_that_just_touches_an_edge_in_float32() -> None:
+    """The shortest vector is rounding there, and no direction to begin with: depths were centimetres."""
+    geoms = ('type="box" size=".2 .2 .2"', 'type="cylinder" size=".2 .15"')
+    bodies = "".join(f'<body><freejoint/><geom {geom} margin=".1"/></body>' for geom in geoms)
+    m = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    pose = "0 0 0 .32505758 -.88807383 0 .32505758 .3767073 .3767073 0 .82047324 .4247083 -.1759199 .33985114"
+    qpos = np.tile(np.array(pose.split(), float), (128, 1))
+    rng = np.random.default_rng(0)
+    qpos[:, 7:10] += rng.normal(size=(128, 3)) * 10 ** rng.uniform(-7, -4, (128, 1))
+    qpos = qpos.astype(np.float32)
+    with jax.enable_x64(False):
+        model = jaxsim.put_model(m)
+        data = jaxsim.make_data(model)
+
+        def least(q: jax.Array) -> jax.Array:
+            placed = jaxsim.kinematics(model, data.replace(qpos=q))
+            return jnp.min(jaxsim.collision(model, placed).contact.dist)
+
+        dist = np.asarray(jax.jit(jax.vmap(least))(qpos))
+    d = mujoco.MjData(m)
+    for ours, q in zip(dist, qpos, strict=True):
+        d.qpos[:] = q
+        mujoco.mj_forward(m, d)
+        np.testing.assert_allclose(ours, d.contact.dist.min(), atol=5e-6)

@@ -49,6 +49,9 @@ class Nearest(NamedTuple):
 _ANGLE = 1e-6
 """Error of the shortest vector's direction, rad, from rounding, below which cores that are nearer than the tolerance
 count as apart; and the share of the distance that is left to find, where that is less than the tolerance."""
+_ROUNDING, _TURN = 32, 5e-3
+"""Error of the shortest vector in units of rounding of the vertices, and that of its direction, rad, from which on
+Newton's method does not find a curved core's normal (float32): such cores touch, however small the tolerance."""
 _RESTS, _MOVES, _MEETS, _FAR = range(4)
 """What becomes of a pair: its nearest point stays, moves, the cores meet, they are out of reach."""
 
@@ -88,18 +91,22 @@ def _nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
     weights = jnp.stack([zero + 1, zero, zero, zero])
     point = first.point
     found = Nearest(stack_vertices([first] * 4), weights, point, point.dot(point), none, none)
-    rounding = jnp.finfo(zero.dtype).eps * jnp.sqrt(found.square)
-    touch, smooth = jnp.minimum(search.tolerance, rounding / _ANGLE), smooth_rows(pairs)
+    eps, smooth = float(jnp.finfo(zero.dtype).eps), smooth_rows(pairs)
+    touch = jnp.minimum(search.tolerance, eps / _ANGLE * jnp.sqrt(found.square))
+    share = jnp.zeros_like(touch)
     if smooth is not None:  # the search of curved cores that overlap may come to rest near their surface
         touch = jnp.where(smooth, search.tolerance, touch)
+        share = jnp.where(smooth, _ROUNDING * eps / _TURN, share)
     state = _State(found, search.active, jnp.zeros((), jnp.int32))
 
     return lax.while_loop(
-        lambda s: jnp.any(s.running), lambda s: _round(pairs, reach, touch, search, s), state
+        lambda s: jnp.any(s.running), lambda s: _round(pairs, reach, (touch, share), search, s), state
     ).found
 
 
-def _round(pairs: Sequence[Pair], reach: Array, touch: Array, search: Search, state: _State) -> _State:
+def _round(
+    pairs: Sequence[Pair], reach: Array, touch: tuple[Array, Array], search: Search, state: _State
+) -> _State:
     """Puts one vertex into the simplex of each pair."""
     old = state.found
     new = farthest(pairs, -old.point)
@@ -112,20 +119,27 @@ def _round(pairs: Sequence[Pair], reach: Array, touch: Array, search: Search, st
 
 
 @stage
-def _verdict(state: _State, w: Vec, closest: Closest, reach: Array, touch: Array, search: Search) -> Array:
-    """What becomes of each pair: one of the numbers above, (npair, W)."""
+def _verdict(
+    state: _State, w: Vec, closest: Closest, reach: Array, touch: tuple[Array, Array], search: Search
+) -> Array:
+    """What becomes of each pair: one of the numbers above, (npair, W).
+
+    Cores touch that are nearer than a distance, m, or than a share of that of the farthest vertex.
+    """
     x, square = state.found.point, state.found.square
     eps = jnp.finfo(square.dtype).eps
     along = x.dot(w)
     # the first vertex may itself be rounding, as where two corners coincide
-    touch = jnp.maximum(touch, jnp.minimum(search.tolerance, eps / _ANGLE * jnp.sqrt(w.dot(w))))
+    size = jnp.sqrt(w.dot(w))
+    least = jnp.maximum(jnp.minimum(search.tolerance, eps / _ANGLE * size), touch[1] * size)
+    touched = square <= jnp.square(jnp.maximum(touch[0], least))
     error = jnp.minimum(0.5 * search.tolerance * search.tolerance, _ANGLE * square)
     # the gap between the bounds, |x| (|x| - distance); below rounding it cannot shrink
     close = square - along <= jnp.maximum(error, 8 * eps * square)
     far = (along > 0) & (along * along > reach * reach * square)
     stalled = closest.square >= square * (1 - 4 * eps)
     rest = jnp.where(closest.inside, _MEETS, jnp.where(stalled, _RESTS, _MOVES))
-    verdict = jnp.where(square <= touch * touch, _MEETS, jnp.where(far, _FAR, jnp.where(close, _RESTS, rest)))
+    verdict = jnp.where(touched, _MEETS, jnp.where(far, _FAR, jnp.where(close, _RESTS, rest)))
     return jnp.where(state.running, verdict, _RESTS)
 
 
