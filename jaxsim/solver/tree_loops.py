@@ -86,6 +86,7 @@ def _eliminated(structure: TreeStructure, sides: Sequence[Array]) -> list[Array]
     rows, width = _rows_of(structure), width_of(sides)
 
     def reduce(count: Array, sides: list[Array]) -> list[Array]:
+        """Takes one row out."""
         k = structure.n - 1 - count
         start, inverse = rows.start[k], rows.inverse(sides[0], k)
 
@@ -114,6 +115,7 @@ def _substituted(structure: TreeStructure, sides: Sequence[Array], b: Array) -> 
     lower, upper = sides[0], sides[-1]
 
     def reduce(count: Array, rest: Array) -> Array:
+        """Takes one right-hand side out of those of its row's ancestors."""
         k = n - 1 - count
         right = _at(rest, k) * rows.inverse(lower, k)
 
