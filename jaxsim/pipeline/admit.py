@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxsim.data import STATE_FIELDS, Data
 from jaxsim.model import Model
-from jaxsim.pipeline.blank import dimensions
+from jaxsim.pipeline.blank import dimensions, shape_of
 from jaxsim.pipeline.supported import asks_for_more, check_supported
 from jaxsim.pytree import Record
 from jaxsim.results import WarningBit
@@ -92,7 +92,7 @@ def _leaf_shapes(cls: type[Record], static: Any) -> dict[str, tuple[int | None, 
     dims = dimensions(static)
     fields = {f.name: f.metadata for f in cls.leaf_fields()}
     return {
-        name: tuple(int(d) if d.isdigit() else dims.get(d) for d in kind["shape"].split())
+        name: shape_of(kind["shape"], dims.get)
         for name, kind in fields.items()
         if kind.get("dtype") in (int, float)
     }
@@ -125,5 +125,5 @@ def check_state(model: Model, data: Data, function: str) -> None:
 def state_shapes(static: Any) -> dict[str, tuple[int, ...]]:
     """Shapes of the fields of the state of one world."""
     dims = dimensions(static)
-    fields = {f.name: f.metadata["shape"].split() for f in Data.leaf_fields() if f.name in STATE_FIELDS}
-    return {name: tuple(int(d) if d.isdigit() else dims[d] for d in shape) for name, shape in fields.items()}
+    fields = {f.name: f.metadata["shape"] for f in Data.leaf_fields() if f.name in STATE_FIELDS}
+    return {name: shape_of(shape, dims.__getitem__) for name, shape in fields.items()}

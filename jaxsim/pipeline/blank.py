@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +18,9 @@ from jaxsim.structure.rows import row_layout
 from jaxsim.structure.slots import slot_count
 from jaxsim.structure.trees import m_entry_count
 
-__all__ = ["blank", "dimensions", "initial_state"]
+__all__ = ["blank", "dimensions", "initial_state", "shape_of"]
+
+_T = TypeVar("_T")
 
 
 def blank(model: Model, buffers: bool = True) -> Data:
@@ -44,6 +47,11 @@ def dimensions(static: Static) -> dict[str, int]:
     return {name: value for name, value in static.fields.items() if isinstance(value, int)}
 
 
+def shape_of(declared: str, size: Callable[[str], _T]) -> tuple[int | _T, ...]:
+    """The shape that a field declares in words, from the sizes of these."""
+    return tuple(int(word) if word.isdigit() else size(word) for word in declared.split())
+
+
 def initial_state(model: Model) -> dict[str, Array]:
     """The fields of the state at qpos0 that are not zero; in native layout where the model is."""
     mocap = np.flatnonzero(model.body_mocapid >= 0)
@@ -62,7 +70,7 @@ def _zeros(cls: type[Any], dims: dict[str, int], precision: Any, **given: Any) -
     values = dict(given)
     for field in cls.leaf_fields():
         if field.name not in values:
-            shape = tuple(int(d) if d.isdigit() else dims[d] for d in field.metadata["shape"].split())
+            shape = shape_of(field.metadata["shape"], dims.__getitem__)
             dtype = field.metadata["dtype"]
             # jnp.zeros compiles a program for each shape
             zero = np.zeros((), precision if dtype is float else dtype)

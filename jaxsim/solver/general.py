@@ -73,7 +73,7 @@ def solve_general(structure: TreeStructure, lower: Array, upper: Array, b: Array
 
 def _solve_one(structure: TreeStructure, both: Sequence[Array], b: Array) -> Array:
     lower, upper = both
-    if b.shape[-1] > 1 and has_loops():
+    if has_loops(b.shape[-1]):
         return solve_in_loops(structure, both, b)
     solve = _factorise if b.shape[-1] == 1 or is_large(structure) else _eliminate
     return solve(structure, lower, upper, b)

@@ -235,9 +235,9 @@ def solve_tree(structure: TreeStructure, A: Array, b: Array) -> Array:
 def solver_of(structure: TreeStructure, A: Array) -> Callable[[Array], Array]:
     """The function `b -> A^-1 b` for b (n, W), for many b in turn: on a CPU rows are eliminated once. No derivative."""
     width, shapes = A.shape[-1], alike_trees(structure)
-    parts = {a.structure: _as_worlds(A, a.entries) for a in shapes} if shapes else {structure: A}
-    if not structure.n or width == 1 or not has_loops():
+    if not structure.n or not has_loops(width):
         return functools.partial(solve_tree, structure, A)
+    parts = {a.structure: _as_worlds(A, a.entries) for a in shapes} if shapes else {structure: A}
     solvers = {own: solver_in_loops(own, entries) for own, entries in parts.items()}
 
     def solve(b: Array) -> Array:
@@ -249,7 +249,7 @@ def solver_of(structure: TreeStructure, A: Array) -> Callable[[Array], Array]:
 def _solve_one(structure: TreeStructure, entries: Sequence[Array], b: Array) -> Array:
     """Solves a system by what is best for its structure, for so many worlds, on the platform that is lowered for."""
     (A,) = entries
-    if b.shape[-1] > 1 and has_loops():
+    if has_loops(b.shape[-1]):
         return solve_in_loops(structure, entries, b)
     if b.shape[-1] == 1 or is_large(structure):
         return _factorise(structure, A, b)
@@ -265,7 +265,7 @@ def solve_many(structure: TreeStructure, A: Array, B: Array) -> Array:
 
 def _solve_many_of_one(structure: TreeStructure, entries: Sequence[Array], B: Array) -> Array:
     (A,) = entries
-    if B.shape[-1] > 1 and has_loops():
+    if has_loops(B.shape[-1]):
         return solve_in_loops(structure, entries, B)
     factorise = B.shape[-1] == 1 or is_large(structure)
     return (_factorise_many if factorise else _eliminate_many)(structure, A, B)

@@ -25,9 +25,9 @@ from jaxsim.structure.sparsity import TreeStructure
 __all__ = ["eliminate_in_loops", "has_loops", "solve_in_loops", "solver_in_loops"]
 
 
-def has_loops() -> bool:
-    """Whether what is traced now may have functions of machine code with loops inside."""
-    return platform() == "cpu" and not divided()
+def has_loops(width: int) -> bool:
+    """Whether systems of so many worlds are solved in loops: of several on a CPU whose program XLA does not divide."""
+    return width > 1 and platform() == "cpu" and not divided()
 
 
 def solve_in_loops(structure: TreeStructure, sides: Sequence[Array], b: Array) -> Array:

@@ -19,6 +19,7 @@ __all__ = [
     "arrow",
     "box",
     "capsule",
+    "crossed",
     "cylinder",
     "ellipsoid",
     "hfield",
@@ -66,11 +67,15 @@ def _grid(points: np.ndarray, normals: np.ndarray, uv: np.ndarray) -> Mesh:
     a, b, c, d = first, first + 1, first + columns + 1, first + columns
     faces = np.concatenate([np.stack([a, d, c], 1), np.stack([a, c, b], 1)])
     vertices = points.reshape(-1, 3)
-    sides = vertices[faces]
-    area = np.linalg.norm(np.cross(sides[:, 1] - sides[:, 0], sides[:, 2] - sides[:, 0]), axis=1)
+    area = np.linalg.norm(crossed(vertices[faces]), axis=1)
     return Mesh(
         vertices, faces[area > 1e-12 * area.max(initial=0)], normals.reshape(-1, 3), uv.reshape(-1, 2)
     )
+
+
+def crossed(triangles: np.ndarray) -> np.ndarray:
+    """Vectors along the normals of triangles `(n, 3, 3)`, twice their areas long, `(n, 3)`."""
+    return np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
 
 
 def joined(meshes: Sequence[Mesh]) -> Mesh:
@@ -219,7 +224,7 @@ def _split(
         normals: Unit, `(n, 3)`.
         of_normal: The normals of the corners, `(m, 3)`.
     """
-    across = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    across = crossed(triangles)
     area = np.linalg.norm(across, axis=1, keepdims=True)
     faces = np.divide(across, area, out=np.zeros_like(across), where=area > 0)
     far = (np.einsum("mkj,mj->mk", normals[of_normal], faces) < _SHARP) & (area > 0)

@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 
 from jaxsim.viewer.needs import needs
-from jaxsim.viewer.shapes import Mesh
+from jaxsim.viewer.shapes import Mesh, crossed
 
 __all__ = ["Solid", "solid_of"]
 
@@ -26,10 +26,10 @@ class Solid:
         self._corners, self._normals = mesh.faces, mesh.normals
         self._uv = mesh.uv if mesh.uv.shape[1] == 3 else np.pad(mesh.uv, ((0, 0), (0, 1)))
         triangles = mesh.vertices[mesh.faces]
-        self._faces = _crossed(triangles)
+        self._faces = crossed(triangles)
         area = np.maximum(np.linalg.norm(self._faces, axis=1), 1e-20)
         self._faces /= area[:, None]
-        self._density = np.sqrt(np.linalg.norm(_crossed(self._uv[mesh.faces]), axis=1) / area)
+        self._density = np.sqrt(np.linalg.norm(crossed(self._uv[mesh.faces]), axis=1) / area)
         self._tree = embree.EmbreeScene(robust=True)
         mesh_construction.TriangleMesh(self._tree, triangles.astype(np.float32))
         low, high = mesh.vertices.min(0), mesh.vertices.max(0)
@@ -77,11 +77,6 @@ class Solid:
         mix = np.stack([1 - weights.sum(1), *weights.T], 1)
         normal, uv = (np.einsum("nk,nkj->nj", mix, x.take(at, 0)) for x in (self._normals, self._uv))
         return normal, self._faces.take(triangles, 0), uv, self._density.take(triangles)
-
-
-def _crossed(triangles: np.ndarray) -> np.ndarray:
-    """Vectors along the normals of triangles `(n, 3, 3)`, twice their areas long, `(n, 3)`."""
-    return np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
 
 
 _solids: weakref.WeakKeyDictionary[Mesh, Solid] = weakref.WeakKeyDictionary()
