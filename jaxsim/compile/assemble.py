@@ -34,7 +34,6 @@ from jaxsim.mjcf.schema import landing
 from jaxsim.model import Model, from_fields
 from jaxsim.structure.budgets import asked_sizes, parse_budgets
 from jaxsim.structure.cells import cells_under
-from jaxsim.structure.slots import enough_rows
 from jaxsim.structure.snaps import frame_snaps
 
 __all__ = ["compile_document"]
@@ -51,7 +50,7 @@ def compile_document(
     Args:
         document: the model.
         nconmax: contact slots of a world; what the model asks for if None, see `_buffers`.
-        njmax: constraint rows of a world; what the model asks for if None.
+        njmax: constraint rows of a world; as many as it may have if None or -1.
         max_geom_pairs: pairs that the broad phase keeps; what the model asks for if None.
 
     Raises:
@@ -63,8 +62,7 @@ def compile_document(
         with np.errstate(all="ignore"):
             fields = _compile(document)
             sizes = {name: size for name, size in given.items() if size is not None}
-            model = with_voxels(from_fields(fields | sizes))
-            return enough_rows(model) if njmax is None else model
+            return with_voxels(from_fields(fields | sizes))
     except MjcfError:
         raise
     except ArithmeticError as error:

@@ -31,7 +31,7 @@ def load_model(
         assets: contents of files by name, looked up before the disk.
         packages: folders of the packages that `package://` paths of a URDF name.
         nconmax: contact slots of a world; if None what the file asks for, else chosen from the model.
-        njmax: constraint rows of a world; if None what the file asks for, else chosen from the model.
+        njmax: constraint rows of a world; None or -1: as many as it may have.
         max_geom_pairs: pairs of geoms of each kind that a broad phase keeps in a world, a number or as in
             "sphere box 40, box box 20"; if None what the file asks for, else chosen from the model.
 

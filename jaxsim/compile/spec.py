@@ -19,7 +19,7 @@ class Spec(Document):
 
         Args:
             nconmax: contact slots of a world; if None what the file asks for, else chosen from the model.
-            njmax: constraint rows of a world; if None what the file asks for, else chosen from the model.
+            njmax: constraint rows of a world; None or -1: as many as it may have.
             max_geom_pairs: pairs of geoms of each kind that a broad phase keeps, as in `load_model`.
 
         Raises:

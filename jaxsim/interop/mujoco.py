@@ -19,7 +19,6 @@ from jaxsim.pytree import Record, held_record
 from jaxsim.structure.budgets import asked_sizes
 from jaxsim.structure.cells import cells_under
 from jaxsim.structure.hulls import hull_tables, polygon_tilts
-from jaxsim.structure.slots import enough_rows
 from jaxsim.structure.snaps import frame_snaps
 
 __all__ = ["as_model", "make_data", "put_model"]
@@ -36,8 +35,8 @@ def put_model(
     Args:
       mj_model: the C engine's model.
       nconmax: contact slots; -1: chosen from what can collide; None: what the model asks for, as in `load_model`.
-      njmax: constraint rows, likewise.
-      max_geom_pairs: pairs of geoms of each kind that a broad phase keeps, likewise; "": chosen.
+      njmax: constraint rows; None or -1: as many as it may have.
+      max_geom_pairs: pairs of geoms of each kind that a broad phase keeps, as `nconmax`; "": chosen.
     """
     pairs = None if max_geom_pairs is None else str(max_geom_pairs)
     given = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": pairs}
@@ -54,8 +53,7 @@ def _converted_model(mj_model: Any, fields: dict[str, Any], sizes: dict[str, Any
         "geom_hfieldcells": cells_under(fields),
         **frame_snaps(fields),
     }
-    model = with_voxels(from_fields(fields | derived | _asked(mj_model) | sizes))
-    return model if "njmax" in sizes else enough_rows(model)
+    return with_voxels(from_fields(fields | derived | _asked(mj_model) | sizes))
 
 
 def _asked(mj_model: Any) -> dict[str, Any]:

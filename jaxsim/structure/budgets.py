@@ -18,9 +18,11 @@ def asked_sizes(
 ) -> dict[str, Any]:
     """The fields of Model that say how large its buffers are; -1 or "": chosen from what can collide.
 
+    Files of versions before 2.3 give memory, `njmax` rows and `nconmax` contacts: both are ignored, as the C engine does.
+
     Args:
-      nconmax: contact slots of `<size>`.
-      njmax: constraint rows of `<size>`.
+      nconmax: of `<size>`; without an `njmax` beside it the contact slots.
+      njmax: of `<size>`; -1: none.
       numbers: custom numbers by name. MJX's files give contact slots in `max_contact_points`, which counts where
         `<size>` has none, and pairs in `max_geom_pairs`.
       text: the custom text `max_geom_pairs`, which wins over the number.
@@ -31,8 +33,7 @@ def asked_sizes(
 
     pairs = number("max_geom_pairs")
     return {
-        "nconmax": nconmax if nconmax >= 0 else number("max_contact_points"),
-        "njmax": njmax,
+        "nconmax": nconmax if nconmax >= 0 and njmax < 0 else number("max_contact_points"),
         "max_geom_pairs": text or (str(pairs) if pairs >= 0 else ""),
     }
 

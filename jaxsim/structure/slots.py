@@ -27,7 +27,6 @@ __all__ = [
     "Kind",
     "SlotLayout",
     "Source",
-    "enough_rows",
     "rows_of_contact",
     "slot_count",
     "slot_layout",
@@ -180,15 +179,6 @@ def _most_slots(model: Model) -> int:
 
 def _rows_without_contacts(model: Model) -> int:
     return max(rows.stop for rows in class_rows(model.static, model.opt.disableflags).values())
-
-
-def enough_rows(model: Model) -> Model:
-    """The model; its `njmax` chosen (-1) if that is too small for its equalities, friction loss and limits alone.
-
-    For sizes that a file asks for: those of old files bounded the rows that are active, and the C engine ignores them.
-    """
-    short = 0 <= model.njmax < _rows_without_contacts(model)
-    return model.replace(njmax=-1) if short else model
 
 
 def slot_count(model: Model) -> int:

@@ -11,20 +11,21 @@ NUMERIC = '<custom><numeric name="other" data="3"/><numeric name="max_contact_po
 
 
 @pytest.mark.parametrize(
-    ("sections", "nconmax", "njmax"),
+    ("sections", "nconmax"),
     [
-        ("", -1, -1),
-        ('<size nconmax="9" njmax="30"/>', 9, 30),
-        ('<size nconmax="0"/>', 0, -1),
-        (NUMERIC, 7, -1),
-        (NUMERIC + '<size nconmax="-1" njmax="30"/>', 7, 30),
-        (NUMERIC + '<size nconmax="9"/>', 9, -1),
+        ("", -1),
+        ('<size nconmax="9"/>', 9),
+        ('<size nconmax="0"/>', 0),
+        (NUMERIC, 7),
+        (NUMERIC + '<size nconmax="9"/>', 9),
+        ('<size nconmax="9" njmax="30"/>', -1),
+        (NUMERIC + '<size nconmax="9" njmax="30"/>', 7),
     ],
 )
-def test_sizes_of_the_file(sections, nconmax, njmax):
-    """Issue 7, bug 4: `<size>` and MJX's custom number are read."""
+def test_sizes_of_the_file(sections, nconmax):
+    """`<size nconmax>` and MJX's custom number are read; memory of old versions, which have `njmax` too, is not."""
     model = load_model(MODEL.format(sections))
-    assert (model.nconmax, model.njmax) == (nconmax, njmax)
+    assert (model.nconmax, model.njmax) == (nconmax, -1)
 
 
 @pytest.mark.parametrize(
@@ -46,10 +47,11 @@ def test_pairs_that_make_no_sense():
 
 
 def test_sizes_by_hand_win(tmp_path):
-    spec = Spec.from_string(MODEL.format(NUMERIC + '<size njmax="30"/>'))
-    assert (spec.compile(nconmax=2).nconmax, spec.compile(njmax=-1).njmax) == (2, -1)
-    save_model(spec.compile(), tmp_path / "m.npz")
+    spec = Spec.from_string(MODEL.format(NUMERIC))
+    assert (spec.compile(nconmax=2).nconmax, spec.compile(njmax=30).njmax) == (2, 30)
+    save_model(spec.compile(njmax=30), tmp_path / "m.npz")
     again = load_model(tmp_path / "m.npz")
     assert (again.nconmax, again.njmax) == (7, 30)
     assert load_model(tmp_path / "m.npz", nconmax=4).nconmax == 4
+    assert load_model(tmp_path / "m.npz", njmax=-1).njmax == -1
     assert load_model(tmp_path / "m.npz", max_geom_pairs=4).max_geom_pairs == "4"

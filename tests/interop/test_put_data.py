@@ -106,7 +106,8 @@ def test_a_changed_model_is_converted_again():
     ("section", "sizes"),
     [
         ("", (-1, -1, "")),
-        ('<size nconmax="9" njmax="30"/>', (9, 30, "")),
+        ('<size nconmax="9"/>', (9, -1, "")),
+        ('<size nconmax="9" njmax="30"/>', (-1, -1, "")),
         ('<custom><numeric name="max_contact_points" data="7"/></custom>', (7, -1, "")),
         ('<custom><numeric name="max_geom_pairs" data="12"/></custom>', (-1, -1, "12")),
         ('<custom><text name="max_geom_pairs" data="box box 4, 9"/></custom>', (-1, -1, "box box 4, 9")),
@@ -119,16 +120,3 @@ def test_buffers_that_a_model_asks_for_are_those_of_load_model(section, sizes):
         assert (model.nconmax, model.njmax, model.max_geom_pairs) == sizes
     by_hand = jaxsim.put_model(m, nconmax=-1, njmax=-1, max_geom_pairs="")
     assert (by_hand.nconmax, by_hand.njmax, by_hand.max_geom_pairs) == (-1, -1, "")
-
-
-def test_rows_of_an_old_file_that_hold_no_contact_are_left_out():
-    """Rows that may become active count: of a file that counted active ones `njmax` may not hold them."""
-    hinges = "<body><joint limited='true' range='-1 1'/><geom size='.1'/>" * 3 + "</body>" * 3
-    for njmax, kept in ((2, -1), (5, -1), (9, 9)):
-        xml = f"<mujoco><compiler angle='radian'/><size njmax='{njmax}'/><worldbody>{hinges}</worldbody></mujoco>"
-        m = mujoco.MjModel.from_xml_string(xml)
-        for model in (jaxsim.put_model(m), jaxsim.load_model(xml)):
-            assert model.njmax == kept
-            jaxsim.make_data(model)
-        for model in (jaxsim.put_model(m, njmax=njmax), jaxsim.load_model(xml, njmax=njmax)):
-            assert model.njmax == njmax
