@@ -18,7 +18,7 @@ def asked_sizes(
 ) -> dict[str, Any]:
     """The fields of Model that say how large its buffers are; -1 or "": chosen from what can collide.
 
-    Files of versions before 2.3 give memory, `njmax` rows and `nconmax` contacts: both are ignored, as the C engine does.
+    Files of versions before 2.3 give memory, `njmax` rows and `nconmax` contacts: both are ignored, as by the C engine.
 
     Args:
       nconmax: of `<size>`; without an `njmax` beside it the contact slots.

@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import runpy
+import sys
 
 import numpy as np
 import pytest
@@ -51,6 +53,12 @@ def test_rollout_prints_a_summary_and_writes_trajectories(slider, tmp_path, caps
         assert saved["time"][-1] == pytest.approx(20 * 0.002)
         assert not saved["warning"].any()
         assert np.ptp(saved["qpos"][:, -1]) > 0
+
+
+def test_the_package_is_the_command(slider, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["jaxsim", "info", slider])
+    runpy.run_module("jaxsim", run_name="__main__")
+    assert re.search(r"nq\s+1", capsys.readouterr().out)
 
 
 def test_the_seed_decides(slider, tmp_path):

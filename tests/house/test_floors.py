@@ -27,6 +27,7 @@ FLOORS = (
     ("optimise", "identify", "mjx", "envs"),
     ("train",),
     ("cli",),
+    ("__main__",),
 )
 """Files and folders of the package, lowest first; those of one floor do not know each other."""
 

@@ -1,0 +1,5 @@
+"""Runs the command line by `python -m jaxsim`."""
+
+from jaxsim.cli import main
+
+main()

@@ -1,5 +1,0 @@
-"""Runs the command line by `python -m jaxsim.cli`."""
-
-from jaxsim.cli import main
-
-main()
