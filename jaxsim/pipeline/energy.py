@@ -32,7 +32,6 @@ def energy_pos(model: Model, data: Data) -> Array:
     if model.opt.disableflags & DisableBit.SPRING:
         return total
     for joints, _, x in spring_stretch(model, data):
-        x = x if x.ndim == 2 else safe.norm(x)
         total = total + _stored(take(model.jnt_stiffness, joints), take(model.jnt_stiffnesspoly, joints), x)
     if model.ntendon:
         total = total + _stored(
@@ -42,9 +41,10 @@ def energy_pos(model: Model, data: Data) -> Array:
 
 
 def _stored(linear: Array, poly: Array, x: Array) -> Array:
-    """Sum (W,) of the integrals of x (linear + poly[0] x + ...) from 0 to x (n, W)."""
+    """Sum (W,) of the integrals of x (linear + poly[0] x + ...) from 0 to x (n, W), or to the norms of x (n, 3, W)."""
     order = np.arange(poly.shape[1])[None, :, None] + 3
-    return jnp.sum(x * x * polynomial(linear / 2, poly / jnp.asarray(order, poly.dtype), x), axis=0)
+    size, square = (x, x * x) if x.ndim == 2 else (safe.norm(x), spatial.dot(x, x))
+    return jnp.sum(square * polynomial(linear / 2, poly / jnp.asarray(order, poly.dtype), size), axis=0)
 
 
 def energy_vel(model: Model, data: Data) -> Array:

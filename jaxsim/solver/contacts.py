@@ -56,7 +56,7 @@ def contact_rows(model: Model, data: Data, rows: ContactRows) -> tuple[Rows | Co
     if model.has("geom_surfacevel"):
         velocity = velocity + surface_velocity(model, data, rows, contact)
     violation = contact.dist - contact.includemargin
-    constants = impedance(model, contact.solref, contact.solimp, violation)
+    constants = impedance(model, contact.solref, contact.solimp, violation**2)
     friction = jnp.where(active[:, None], contact.friction[:, : dim - 1], 1)
     mu = friction[:, 0] / jnp.sqrt(_impratio(model)) if dim > 1 else jnp.ones_like(violation)
     elliptic = model.opt.cone == ConeType.ELLIPTIC and dim > 1

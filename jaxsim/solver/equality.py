@@ -14,7 +14,7 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import EqType, ObjType
-from jaxsim.math import quaternion, safe
+from jaxsim.math import quaternion
 from jaxsim.math.axis import concat, mask_product, take
 from jaxsim.math.spatial import cross, dot, matvec
 from jaxsim.model import Model
@@ -66,8 +66,7 @@ class _Side(NamedTuple):
 def connect(model: Model, data: Data, ids: np.ndarray) -> tuple[Rows, Array]:
     """Rows of position of connects, three each."""
     error = _position_error(*_sides(model, data, ids))
-    size = safe.norm(error.value.reshape(len(ids), 3, -1))
-    return _rows(model, data, np.repeat(ids, 3), jnp.repeat(size, 3, axis=0), error)
+    return _rows(model, data, np.repeat(ids, 3), _square(error, 3), error)
 
 
 def weld(model: Model, data: Data, ids: np.ndarray) -> tuple[Rows, Array]:
@@ -76,8 +75,13 @@ def weld(model: Model, data: Data, ids: np.ndarray) -> tuple[Rows, Array]:
     scale = take(model.eq_data, ids)[:, 10]
     parts = zip(_position_error(first, second), _orientation_error(first, second, scale), strict=True)
     error = _Error(*(_six(a, b, len(ids)) for a, b in parts))
-    size = safe.norm(error.value.reshape(len(ids), 6, -1))
-    return _rows(model, data, np.repeat(ids, 6), jnp.repeat(size, 6, axis=0), error)
+    return _rows(model, data, np.repeat(ids, 6), _square(error, 6), error)
+
+
+def _square(error: _Error, n: int) -> Array:
+    """Of n rows each that make an error the square of its size, by row."""
+    parts = error.value.reshape(-1, n, error.value.shape[-1])
+    return jnp.repeat(dot(parts, parts), n, axis=0)
 
 
 def _six(position: Array, orientation: Array, n: int) -> Array:
@@ -126,13 +130,13 @@ def _relation(
         bias=jnp.zeros_like(value),
         inverse_inertia=inverse_inertia[0] + jnp.where(paired, inverse_inertia[1], 0),
     )
-    return _rows(model, data, ids, value, error)
+    return _rows(model, data, ids, value * value, error)
 
 
-def _rows(model: Model, data: Data, ids: np.ndarray, size: Array, error: _Error) -> tuple[Rows, Array]:
-    """Unbounded rows that drive an error to zero; `ids` and the size of the whole error are by row."""
+def _rows(model: Model, data: Data, ids: np.ndarray, square: Array, error: _Error) -> tuple[Rows, Array]:
+    """Unbounded rows that drive an error to zero; `ids` and the square of the whole error's size are by row."""
     active = take(data.eq_active, ids)
-    constants: Impedance = impedance(model, take(model.eq_solref, ids), take(model.eq_solimp, ids), size)
+    constants: Impedance = impedance(model, take(model.eq_solref, ids), take(model.eq_solimp, ids), square)
     R = regularisation(constants.d, error.inverse_inertia)
     velocity = jnp.sum(error.J * data.qvel, axis=1)
     aref = -constants.b * velocity - constants.k * constants.d * error.value - error.bias

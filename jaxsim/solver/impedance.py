@@ -72,14 +72,14 @@ def reference_gains(model: Model, solref: Array, dmax: Array) -> tuple[Array, Ar
     return k, b
 
 
-def impedance(model: Model, solref: Array, solimp: Array, violation: Array) -> Impedance:
-    """Constants of rows at a violation.
+def impedance(model: Model, solref: Array, solimp: Array, square: Array) -> Impedance:
+    """Constants of rows at a violation, `pos - margin`.
 
     Args:
       model: the model.
       solref: `(k, 2, W)`.
       solimp: `(k, 5, W)`: impedance at zero and at full violation, width, midpoint, power.
-      violation: `pos - margin`, `(k, W)`.
+      square: of the violation, `(k, W)`: the violation itself, a norm, has no second derivative at 0.
     """
     d0 = jnp.clip(solimp[:, 0], MIN_IMPEDANCE, MAX_IMPEDANCE)
     d1 = jnp.clip(solimp[:, 1], MIN_IMPEDANCE, MAX_IMPEDANCE)
@@ -88,15 +88,16 @@ def impedance(model: Model, solref: Array, solimp: Array, violation: Array) -> I
     power = jnp.maximum(solimp[:, 4], 1)
     k, b = reference_gains(model, solref, d1)
     flat = width <= MINVAL
-    x = jnp.abs(violation) / jnp.where(flat, 1, width)
-    inside = (x > 0) & (x < 1)
-    x_in = jnp.where(inside, x, 0.5)
-    below = x_in <= middle
-    part = jnp.where(below, x_in, 1 - x_in)
+    square = square / jnp.where(flat, 1, width) ** 2
+    inside = (square > 0) & (square < 1)
+    x = jnp.sqrt(jnp.where(inside, square, 0.25))
+    below = x <= middle
+    part = jnp.where(below, x, 1 - x)
     half = jnp.where(below, middle, 1 - middle)
     bend = half * jnp.exp(power * jnp.log(part / half))
     y = jnp.where(below, bend, 1 - bend)
-    y = jnp.where(inside, y, jnp.where(x > 0, 1, 0).astype(y.dtype))
+    at_zero = jnp.where(power == 2, square / middle, 0)
+    y = jnp.where(inside, y, jnp.where(square >= 1, 1, at_zero))
     d = jnp.where(flat, 0.5 * (d0 + d1), d0 + y * (d1 - d0))
     return Impedance(d=d, k=k, b=b)
 

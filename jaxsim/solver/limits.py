@@ -103,7 +103,7 @@ def _rows(
 ) -> tuple[Rows, Array]:
     """One-sided rows that keep `pos` above zero, and which are in use: those within their margin."""
     violation = pos - margin
-    constants = impedance(model, solref, solimp, violation)
+    constants = impedance(model, solref, solimp, violation**2)
     R = regularisation(constants.d, inverse_inertia)
     active = violation < 0
     aref = -constants.b * velocity - constants.k * constants.d * violation

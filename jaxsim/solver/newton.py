@@ -198,7 +198,10 @@ def finish(
 
 
 def start(problem: Problem, multiply: Product, smooth: Array, guess: Array | None) -> Solution:
-    """Of two accelerations the one of lower cost, world by world; `multiply` multiplies by M."""
+    """Of two accelerations the one of lower cost, world by world; `multiply` multiplies by M.
+
+    Done from the start are the worlds where nothing acts: the acceleration without constraints balances all forces.
+    """
     r = residuals(problem.rows, smooth)
     x, inertial = smooth, problem.force
     if guess is not None:
@@ -210,9 +213,11 @@ def start(problem: Problem, multiply: Product, smooth: Array, guess: Array | Non
         )
     width = width_of((problem, x, r))
     x, inertial, r = jax.tree.map(lambda a: jnp.broadcast_to(a, (*a.shape[:-1], width)), (x, inertial, r))
+    force = push(problem.rows, r, x)
+    free = ~any_row(inertial != problem.force + force)
     nobody = jnp.zeros((width,), bool)
     none = jnp.zeros((width,), int)
-    return Solution(x, inertial, r, push(problem.rows, r, x), none, nobody, nobody, nobody, 0 * x[0])
+    return Solution(x, inertial, r, force, none, free, free, nobody, 0 * x[0])
 
 
 def _iterate(

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
+import jaxsim
 from jaxsim import worlds
 from jaxsim.pipeline.fluid import fluid_force, fluid_slope, has_fluid
 from jaxsim.pipeline.integrate import integrate_pos
@@ -82,6 +83,36 @@ def test_derivatives(kind):
     assert all(np.isfinite(v).all() for v in reverse.values())
     left, right = sum(float(jnp.vdot(reverse[k], dx[k])) for k in dx), float(jnp.vdot(dy, forward))
     assert abs(left - right) < 1e-9 * (1 + abs(right))
+
+
+def test_small_and_slow_bodies():
+    """The shadow of an ellipsoid does not depend on its size or speed."""
+    shapes = (
+        ("box", ".007 .006 .005"),
+        ("box", ".3 .2 .1"),
+        ("ellipsoid", "5e-4 3e-4 1e-4"),
+        ("cylinder", ".077 .008"),
+    )
+    bodies = "".join(
+        f"<body><freejoint/><geom type='{kind}' size='{size}' fluidshape='ellipsoid'/></body>"
+        for kind, size in shapes
+    )
+    m = mujoco.MjModel.from_xml_string(
+        "<mujoco><option density='1000' viscosity='1e-6' gravity='0 0 0'><flag contact='disable'/></option>"
+        f"<worldbody>{bodies}</worldbody></mujoco>"
+    )
+    model, d = jaxsim.put_model(m), mujoco.MjData(m)
+    forward = jax.jit(jaxsim.forward)
+    rng = np.random.default_rng(0)
+    for speed in (1e-12, 1e-4, 1, 30):
+        d.qvel[:] = speed * rng.normal(size=m.nv)
+        mujoco.mj_forward(m, d)
+        found = np.asarray(forward(model, jaxsim.put_data(m, d)).qfrc_fluid)
+        for k in range(len(shapes)):
+            force = d.qfrc_fluid[6 * k : 6 * k + 6]
+            np.testing.assert_allclose(
+                found[6 * k : 6 * k + 6], force, rtol=0, atol=1e-13 * np.abs(force).max()
+            )
 
 
 def test_calm_medium_at_rest_has_finite_derivatives():

@@ -1,8 +1,7 @@
 """The model by ellipsoids: drag, lift and added mass of geoms (computation chapter, ellipsoid-based model).
 
 All vectors are in the geom's frame. With semiaxes s, a is the square of the product of the other two semiaxes, so that
-`a v` is normal to the ellipsoid's shadow along the velocity v. Denominators are clamped where the C engine clamps
-them; a centimetre at 1 m/s is small in that sense.
+`a v` is normal to the ellipsoid's shadow along the velocity v.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from jax import Array
 
 from jaxsim.enums import GeomType
 from jaxsim.math import safe
-from jaxsim.math.constants import MINVAL
 from jaxsim.math.vector import cross
 
 __all__ = ["Ellipsoid", "ellipsoid_force", "ellipsoid_of", "semiaxes"]
@@ -97,12 +95,13 @@ def ellipsoid_force(body: Ellipsoid, velocity: Array) -> Array:
     angular = body.stokes_torque + body.density * _norm(body.moment * w)
     torque = cross(momentum, v) + cross(spin, w) - angular * w
 
-    speed, normal = _norm(v), body.normal * v
-    along = jnp.sum(normal * v, axis=-2, keepdims=True)
+    # the shadow does not depend on the speed
+    unit, speed = safe.normalize(v)
+    normal = body.normal * unit
+    along = jnp.sum(normal * unit, axis=-2, keepdims=True)
     square = jnp.sum(normal * normal, axis=-2, keepdims=True)
-    area = np.pi * safe.sqrt(square / jnp.maximum(along, MINVAL))
-    cosine = along / jnp.maximum(speed * square, MINVAL)
-    circulation = body.kutta * cosine * area * cross(normal, v)
+    area = np.pi * safe.sqrt(safe.divide(square, along))
+    circulation = body.kutta * area * safe.divide(along, square) * cross(normal, v)
     drag = body.stokes + speed * (body.blunt * area + body.slender * (body.area - area))
     force = cross(momentum, w) + body.magnus * cross(w, v) + cross(circulation, v) - drag * v
     return jnp.concatenate([torque, force], axis=-2)
