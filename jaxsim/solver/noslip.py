@@ -24,7 +24,7 @@ from jaxsim.solver.assembly import Problem
 from jaxsim.solver.contact_jacobian import ContactJacobian
 from jaxsim.solver.rows import Rows, RowValues, transpose
 from jaxsim.solver.slip import Friction, friction_rows, with_friction
-from jaxsim.solver.slip_adjoint import held
+from jaxsim.solver.slip_adjoint import held, sticking
 from jaxsim.solver.sweep import Arranged, Blocks, arrange, in_slots, sweep
 from jaxsim.structure.contact_order import contact_rank, pair_table
 from jaxsim.structure.rows import RowLayout
@@ -62,30 +62,34 @@ def without_slip(
       data: gives the geoms of contacts.
       problem: M, smooth force and rows.
       main: what the main solver found.
-      known: a solution from an earlier pass, which ends with the no-slip forces; None: they are computed.
+      known: a solution from an earlier pass, which ends with the no-slip forces and which of them stick; None: they
+        are computed.
 
     Returns:
-      The accelerations and forces, differentiable; the no-slip forces, `(k, W)` each; and how the sweeps ended, if
-      there were any.
+      The accelerations and forces, differentiable; the no-slip forces and which of them stick, `(k, W)` each; and how
+      the sweeps ended, if there were any.
     """
     parts, start = friction_rows(layout, problem.rows, main.f)
     if not parts:
         return main, [], None
     sweeps, y = None, start
     if known is None:
-        sweeps = hold(layout, *lax.stop_gradient((model, data, problem, main.f)))
-        y = sweeps.y
+        fixed = lax.stop_gradient((problem, main.f))
+        sweeps = hold(layout, *lax.stop_gradient((model, data)), *fixed)
+        y, sticks = sweeps.y, sticking(layout, *fixed, sweeps.y)
     else:
-        rest = split(known[model.nv :], [x.shape[0] * x.shape[1] for x in start])
-        y = [flat.reshape(*x.shape[:2], -1) for flat, x in zip(rest, start, strict=True)]
-    y = held(layout, problem, main.f, y)
+        rest = split(known[model.nv :], 2 * [x.shape[0] * x.shape[1] for x in start])
+        kept = [flat.reshape(*x.shape[:2], -1) for flat, x in zip(rest, 2 * start, strict=True)]
+        y, sticks = kept[: len(start)], [own > 0 for own in kept[len(start) :]]
+    y = held(layout, problem, main.f, y, sticks)
     f = with_friction(problem.rows, main.f, parts, y)
     push = transpose(problem.rows, f, problem.force)
     x = linalg.solve_tree(layout.inertia, problem.M, problem.force + push)
     final = jax.tree.map(
         lambda a, b: jnp.where(model.opt.noslip_iterations > 0, a, b), Optimum(x, push, f), main
     )
-    return final, [own.reshape(-1, own.shape[-1]) for own in lax.stop_gradient(y)], sweeps
+    kept = [*lax.stop_gradient(y), *(own.astype(x.dtype) for own in sticks)]
+    return final, [own.reshape(-1, own.shape[-1]) for own in kept], sweeps
 
 
 def hold(layout: RowLayout, model: Model, data: Data, problem: Problem, f: RowValues) -> Held:

@@ -9,7 +9,8 @@ With `x = M^-1 (force + J^T f)` the changes of x and of the sticking forces y so
 where C is the curvature of slipping balls. Sticking rows may be more than there are ways to move, as those of a box
 with four contacts: dx is unique then, dy is not. The method of multipliers gives both without asking for the rank: a
 stiff spring E holds the sticking rows, and its force is taken over by dy, a few times; what is left falls by the
-stiffness each time. Which rows stick is held fixed.
+stiffness each time. Which rows stick is held fixed: it is told by the forces as the sweeps left them, since bounds that
+are computed again have the rounding of residuals times their stiffness.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from jaxsim.solver.rows import RowValues, transpose
 from jaxsim.solver.slip import Friction, friction_rows, with_friction
 from jaxsim.structure.rows import RowLayout
 
-__all__ = ["held"]
+__all__ = ["held", "sticking"]
 
 _ROUNDS = 5
 """Times that dy takes over from the spring."""
@@ -44,25 +45,29 @@ _SLACK = 64
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def held(layout: RowLayout, problem: Problem, f: RowValues, y: list[Array]) -> list[Array]:
-    """Gives no-slip forces y their derivative by the problem and by the main solver's forces f; y is constant."""
-    del layout, problem, f
+def held(
+    layout: RowLayout, problem: Problem, f: RowValues, y: list[Array], sticks: list[Array]
+) -> list[Array]:
+    """Gives no-slip forces y their derivative by the problem and by the main solver's forces f; y is constant.
+
+    `sticks`: see `sticking`.
+    """
+    del layout, problem, f, sticks
     return y
 
 
 @held.defjvp
 def _held_jvp(
     layout: RowLayout,
-    primals: tuple[Problem, RowValues, list[Array]],
-    tangents: tuple[Problem, RowValues, list[Array]],
+    primals: tuple[Problem, RowValues, list[Array], list[Array]],
+    tangents: tuple[Problem, RowValues, list[Array], list[Array]],
 ) -> tuple[list[Array], list[Array]]:
     """The forces and their tangent: one linear system, solved a few times."""
-    given, change = primals[:2], tangents[:2]
+    given, change, sticks = primals[:2], tangents[:2], primals[3]
     y = held(layout, *primals)
     parts, _ = friction_rows(layout, given[0].rows, given[1])
     x = _acceleration(layout, *given, y)
     r = [part.residual(x) for part in parts]
-    sticks = [_sticks(*z) for z in zip(*lax.stop_gradient((parts, y, r)), strict=True)]
 
     def forces(problem: Problem, f: RowValues, x: Array) -> list[Array]:
         """Of slipping rows as functions of everything, of sticking rows constant."""
@@ -98,6 +103,13 @@ def _acceleration(layout: RowLayout, problem: Problem, f: RowValues, y: list[Arr
     return linalg.solve_tree(layout.inertia, problem.M, problem.force + push)
 
 
+def sticking(layout: RowLayout, problem: Problem, f: RowValues, y: list[Array]) -> list[Array]:
+    """Which friction rows stick, `(n, d, W)` each, by the no-slip forces y beside the main solver's forces f."""
+    parts, _ = friction_rows(layout, problem.rows, f)
+    x = _acceleration(layout, problem, f, y)
+    return [_sticks(part, own, part.residual(x)) for part, own in zip(parts, y, strict=True)]
+
+
 def _sticks(part: Friction, y: Array, r: Array) -> Array:
     """Which forces are within their bounds, `(n, d, W)`, or have no direction to slip in."""
     slack = 1 - _SLACK * float(jnp.finfo(y.dtype).eps)
@@ -112,7 +124,10 @@ def _length(x: Array) -> Array:
 
 def _slipping(part: Friction, y: Array, r: Array) -> Array:
     """Forces at their bounds, as functions of bounds and residuals."""
-    return -part.bound * safe.normalize(r)[0] if part.round else part.bound * jnp.sign(lax.stop_gradient(y))
+    if part.round:
+        return -part.bound * safe.normalize(r)[0]
+    # where the bound is 0, as the force that begins with it
+    return part.bound * jnp.sign(lax.stop_gradient(jnp.where(part.bound == 0, -r, y)))
 
 
 class _System(NamedTuple):

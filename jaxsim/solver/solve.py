@@ -62,7 +62,7 @@ def solve(model: Model, data: Data) -> Data:
 
     Needs M, qfrc_smooth, qacc_smooth and `data.work.rows`. Where `data.work.solution` is given, it is taken as the
     solution and nothing is iterated; else it is set. It is the main solver's acceleration, then the no-slip solver's
-    forces. Derivatives are those of the optimum; the warm start has none.
+    forces and which of them stick. Derivatives are those of the optimum; the warm start has none.
     """
     rows: Rows = data.work.rows
     if not rows.D.shape[0] and not rows.cones:
@@ -87,8 +87,8 @@ def solve(model: Model, data: Data) -> Data:
     kept = [found.x]
     if model.opt.has("noslip_iterations"):
         whole = problem.replace(rows=with_jacobians(rows))
-        final, y, sweeps = without_slip(layout, model, data, whole, final, known)
-        kept += y
+        final, slip, sweeps = without_slip(layout, model, data, whole, final, known)
+        kept += slip
         if sweeps is not None:
             statistics = _with_sweeps(statistics, sweeps)
     by_row = [final.f.scalar, *(x.reshape(-1, x.shape[-1]) for x in final.f.cones)]

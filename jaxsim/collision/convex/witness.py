@@ -5,18 +5,20 @@ x1 = a + e1(n) and x2 = b + e2(-n), and
 
     x1 - x2 = h n,   n . g = 0 for every edge g of a touching face,   distance = -h.
 
-The search gives n nearly; one Newton step on these equations, differentiated with its matrix held fixed, gives the
-exact derivative: the implicit function theorem. The distance obeys the envelope theorem by itself. Sources: G. van den
-Bergen (as of `difference`); J. Nocedal and S. Wright, "Numerical Optimization", chapter 11.
+The search gives n nearly, one Newton step on these equations exactly, and the implicit function theorem its derivatives,
+of any order. The distance obeys the envelope theorem by itself. Sources: G. van den Bergen (as of `difference`);
+J. Nocedal and S. Wright, "Numerical Optimization", chapter 11.
 
 A flat contact leaves the nearest points open. There they keep their places on one geom's face as it moves.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -282,7 +284,10 @@ def _evaluate(
         # to rounding the same, and the bound that holds whatever the features are worth
         assert held.overlap is not None
         height = height + lax.stop_gradient(jnp.where(smooth, held.overlap - height, 0.0))
-    move1, move2 = _slides(side1, side2, choice, base, gap - normal * gap.dot(normal))
+    # how the nearest points slide along the edges so that nothing is left between them across the normal
+    move1, move2 = _moves(
+        side1, side2, choice, _shares(side1, side2, choice, normal, gap - normal * gap.dot(normal))
+    )
     radius1, radius2 = core1.solid.ball, core2.solid.ball
     witness = Witness(
         -height - radius1 - radius2,
@@ -438,6 +443,9 @@ def _frame(edges: list[Vec], choice: _Choice, base: Vec) -> tuple[Vec, Vec]:
     return across, base.cross(across)
 
 
+_Sides = tuple[tuple[Core, _Side], tuple[Core, _Side]]
+
+
 def _newton(
     core1: Core,
     core2: Core,
@@ -447,36 +455,84 @@ def _newton(
     choice: _Choice,
     longest: float,
 ) -> Vec:
-    """The normal after one Newton step from the unit vector `base`, if that is not longer than `longest`."""
-    first, second = _points(core1, core2, side1, side2, base)
-    gap = first - second
-    edges = [*side1.edges, *side2.edges]
-    t, u = _frame(edges, choice, base)
-    height = gap.dot(base)
-    rows = []
-    size = 1.0
+    """The normal after one Newton step from the unit vector `base`, if that is not longer than `longest`.
+
+    Its derivatives are those of the exact normal by the geoms.
+    """
+    # curves and their axes are all that the equations know of a core
+    bare = (core._replace(solid=Solid(core.solid.ball, core.solid.round)) for core in (core1, core2))
+    sides = tuple(zip(bare, (side1, side2), strict=True))
+    return _exact_normal(longest, sides, base, choice)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _exact_normal(longest: float, sides: _Sides, base: Vec, choice: _Choice) -> Vec:
+    frame = _frame([*sides[0][1].edges, *sides[1][1].edges], choice, base)
+    near, (x, y) = _solved(longest, _slopes(sides, base, choice, frame), _errors(sides, base, choice, frame))
+    x, y = jnp.where(near, x, 0.0), jnp.where(near, y, 0.0)
+    return _unit(base + frame[0] * x + frame[1] * y)
+
+
+@_exact_normal.defjvp
+def _exact_normal_jvp(longest: float, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Vec, Vec]:
+    """Where it does not exist, or is not near, the normal does not turn."""
+    sides, _, choice = primals
+    n = _exact_normal(longest, *primals)
+    frame = _frame([*sides[0][1].edges, *sides[1][1].edges], choice, n)
+    errors, change = jax.jvp(lambda sides: _errors(sides, n, choice, frame), (sides,), (tangents[0],))
+    slopes = _slopes(sides, n, choice, frame)
+    near, _ = _solved(longest, slopes, errors)
+    _, (x, y) = _solved(longest, slopes, change)
+    x, y = jnp.where(near, x, 0.0), jnp.where(near, y, 0.0)
+    return n, frame[0] * x + frame[1] * y
+
+
+def _errors(sides: _Sides, n: Vec, choice: _Choice, frame: tuple[Vec, Vec]) -> tuple[Array, Array]:
+    """By how much the equations are missed: the edges' slopes, or the gap across the normal."""
+    (core1, side1), (core2, side2) = sides
+    first, second = _points(core1, core2, side1, side2, n)
+    gap, edges = first - second, [*side1.edges, *side2.edges]
+    one, two = (
+        jnp.where(number >= 0, -_pick(edges, number).dot(n), -gap.dot(axis))
+        for number, axis in zip((choice.one, choice.two), frame, strict=True)
+    )
+    return one, two
+
+
+def _slopes(
+    sides: _Sides, n: Vec, choice: _Choice, frame: tuple[Vec, Vec]
+) -> tuple[tuple[Array, Array], tuple[Array, Array], Array]:
+    """Derivatives of the equations as the normal turns along the frame, and what counts as zero of their determinant."""
+    (core1, side1), (core2, side2) = sides
+    first, second = _points(core1, core2, side1, side2, n)
+    height, edges = (first - second).dot(n), [*side1.edges, *side2.edges]
+    t, u = frame
+    rows, size = [], 1.0
     for number, axis in ((choice.one, t), (choice.two, u)):
-        edge = _pick(edges, number)
-        held, some = edge.stop(), number >= 0
-        bent = bend(core1.solid, core1.pose.axes, base, axis, side1.flat)
-        bent = bent + bend(core2.solid, core2.pose.axes, -base, axis, side2.flat)
+        edge, some = _pick(edges, number), number >= 0
+        bent = bend(core1.solid, core1.pose.axes, n, axis, side1.flat)
+        bent = bent + bend(core2.solid, core2.pose.axes, -n, axis, side2.flat)
         # where centres or axes coincide the two are equal, and all normals as good: what is left is rounding
         terms = jnp.abs(bent.dot(t)) + jnp.abs(bent.dot(u)) + jnp.abs(height)
-        size = size * jnp.where(some, jnp.abs(held.dot(t)) + jnp.abs(held.dot(u)), terms)
+        size = size * jnp.where(some, jnp.abs(edge.dot(t)) + jnp.abs(edge.dot(u)), terms)
         bent = bent - axis * height
-        row = (
-            jnp.where(some, held.dot(t), bent.dot(t)),
-            jnp.where(some, held.dot(u), bent.dot(u)),
-        )
-        rows.append((*lax.stop_gradient(row), jnp.where(some, -edge.dot(base), -gap.dot(axis))))
-    (a, b, p), (c, d, q) = rows
+        rows.append((jnp.where(some, edge.dot(t), bent.dot(t)), jnp.where(some, edge.dot(u), bent.dot(u))))
+    return rows[0], rows[1], lax.stop_gradient(1e3 * jnp.finfo(height.dtype).eps * size)
+
+
+def _solved(
+    longest: float,
+    slopes: tuple[tuple[Array, Array], tuple[Array, Array], Array],
+    errors: tuple[Array, Array],
+) -> tuple[Array, tuple[Array, Array]]:
+    """The step along the frame that the equations ask for, 0 where they have no solution; and whether it is short."""
+    (a, b), (c, d), least = slopes
+    p, q = errors
     det = a * d - b * c
-    regular = jnp.abs(det) > 1e3 * jnp.finfo(det.dtype).eps * size
+    regular = jnp.abs(det) > least
     inverse = jnp.where(regular, 1.0 / jnp.where(regular, det, 1.0), 0.0)
     x, y = (d * p - b * q) * inverse, (a * q - c * p) * inverse
-    near = lax.stop_gradient(x * x + y * y) < longest * longest
-    x, y = jnp.where(near, x, 0.0), jnp.where(near, y, 0.0)
-    return _unit(base + t * x + u * y)
+    return x * x + y * y < longest * longest, (x, y)
 
 
 def _unit(v: Vec) -> Vec:
@@ -499,14 +555,9 @@ def _centred(
     return side1._replace(centre=side1.centre + move1), side2._replace(centre=side2.centre + move2)
 
 
-def _slides(side1: _Side, side2: _Side, choice: _Choice, base: Vec, off: Vec) -> tuple[Vec, Vec]:
-    """How the nearest points slide along the edges so that what is left between them across the normal vanishes."""
-    return _moves(*lax.stop_gradient((side1, side2)), choice, _shares(side1, side2, choice, base, off))
-
-
 def _shares(side1: _Side, side2: _Side, choice: _Choice, base: Vec, off: Vec) -> tuple[Array, Array]:
     """Multiples of the two edges by which `off` is left between the nearest points across the normal."""
-    edges = [*(e.stop() for e in side1.edges), *(e.stop() for e in side2.edges)]
+    edges = [*side1.edges, *side2.edges]
     t, u = _frame(edges, choice, base)
     one, two = _pick(edges, choice.one), _pick(edges, choice.two)
     # edges of geom 2 move its point, and so the gap the other way
