@@ -136,6 +136,43 @@ def test_derivatives() -> None:
     assert np.quantile(np.abs(pushed - slope), 0.97) < 1e-5
 
 
+SHAPES = {
+    "ellipsoid": "type='ellipsoid' size='.2 .3 .15'",
+    "cylinder": "type='cylinder' size='.2 .15'",
+    "hull": "type='mesh' mesh='hull'",
+}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("ellipsoid", "hull"),
+        *(pytest.param(*p, marks=pytest.mark.slow) for p in (("hull", "hull"), ("cylinder", "hull"))),
+    ],
+)
+def test_second_derivatives_of_nearest_points(first: str, second: str) -> None:
+    model = jaxsim.load_model(
+        "<mujoco><asset><mesh name='hull' vertex='0 0 0 .2 0 .02 0 .3 0 .03 .05 .25 .15 .2 .2'/></asset><worldbody>"
+        f"<geom {SHAPES[first]}/><body><freejoint/><geom {SHAPES[second]}/></body></worldbody></mujoco>"
+    )
+    data, rng = jaxsim.make_data(model), np.random.default_rng(0)
+    weights, u = rng.normal(size=6), rng.normal(size=6)
+    qpos = np.c_[0.35 * rng.normal(size=(12, 3)), Rotation.random(12, random_state=rng).as_quat()]
+
+    def at(v: jax.Array, qpos: jax.Array) -> jax.Array:
+        moved = data.replace(qpos=jaxsim.integrate_pos(model, qpos, v, 1.0))
+        return jaxsim.geom_distance(model, jaxsim.kinematics(model, moved), 0, 1, 10.0)[1] @ weights
+
+    def both(h: jax.Array, qpos: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return jax.jvp(lambda v: jax.grad(at)(v, qpos), (h * u,), (jnp.asarray(u),))
+
+    run, h = jax.jit(jax.vmap(both, (None, 0))), 1e-6
+    bent = run(0.0, qpos)[1]
+    differences = (run(h, qpos)[0] - run(-h, qpos)[0]) / (2 * h)
+    size = 1 + np.abs(bent).max(1, keepdims=True)
+    np.testing.assert_allclose(bent / size, differences / size, atol=1e-6)
+
+
 def test_a_large_capsule_meets_a_box() -> None:
     """The collider of the contact; a squared distance was compared with a length."""
     bodies = [

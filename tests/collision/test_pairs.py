@@ -177,3 +177,16 @@ def test_inactive_slots_are_harmless() -> None:
     for leaf in jax.tree.leaves(data.contact):
         assert np.all(np.isfinite(leaf))
     assert int(data.ncon[0]) == 0
+
+
+def test_capsules_whose_axes_meet_at_a_small_angle() -> None:
+    """What separates the nearest points is rounding along the axes: it is no normal."""
+    rng = np.random.default_rng(0)
+    angle, along, height = 10 ** rng.uniform(-2.5, -0.3, 200), *rng.uniform(-0.3, 0.3, (2, 200))
+    turn = [np.cos(angle / 2), np.sin(angle / 2)]
+    qpos = np.zeros((200, 14))
+    qpos[:, 3] = 1
+    qpos[:, 8:10] = np.stack([-along * np.sin(angle), height + along * np.cos(angle)], axis=1)
+    qpos[:, 10:12] = np.stack(turn, axis=1)
+    data = oracle.check(oracle.two_geoms("capsule", "capsule"), qpos, 1e-8)
+    np.testing.assert_allclose(np.abs(data.contact.frame[0, 0, 0]), 1, atol=1e-12)

@@ -5,9 +5,9 @@ x1 = a + e1(n) and x2 = b + e2(-n), and
 
     x1 - x2 = h n,   n . g = 0 for every edge g of a touching face,   distance = -h.
 
-The search gives n nearly, one Newton step on these equations exactly, and the implicit function theorem its derivatives,
-of any order. The distance obeys the envelope theorem by itself. Sources: G. van den Bergen (as of `difference`);
-J. Nocedal and S. Wright, "Numerical Optimization", chapter 11.
+The search gives n nearly, one Newton step on these equations exactly, and the implicit function theorem its
+derivatives, of any order. The distance obeys the envelope theorem by itself. Sources: G. van den Bergen (as of
+`difference`); J. Nocedal and S. Wright, "Numerical Optimization", chapter 11.
 
 A flat contact leaves the nearest points open. There they keep their places on one geom's face as it moves.
 """
@@ -431,7 +431,7 @@ def _points(core1: Core, core2: Core, side1: _Side, side2: _Side, n: Vec) -> tup
 
 def _frame(edges: list[Vec], choice: _Choice, base: Vec) -> tuple[Vec, Vec]:
     """Unit vectors across the normal: along the first edge, or any, and across both."""
-    along = _pick([e.stop() for e in edges], choice.one)
+    along = _pick(edges, choice.one)
     square = along.dot(along)
     some = square > 0
     along = along * jnp.where(some, 1.0 / jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
@@ -467,8 +467,8 @@ def _newton(
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _exact_normal(longest: float, sides: _Sides, base: Vec, choice: _Choice) -> Vec:
-    frame = _frame([*sides[0][1].edges, *sides[1][1].edges], choice, base)
-    near, (x, y) = _solved(longest, _slopes(sides, base, choice, frame), _errors(sides, base, choice, frame))
+    frame, errors = _missed(sides, base, choice)
+    near, (x, y) = _solved(longest, _slopes(sides, base, choice, frame), errors)
     x, y = jnp.where(near, x, 0.0), jnp.where(near, y, 0.0)
     return _unit(base + frame[0] * x + frame[1] * y)
 
@@ -478,8 +478,7 @@ def _exact_normal_jvp(longest: float, primals: tuple[Any, ...], tangents: tuple[
     """Where it does not exist, or is not near, the normal does not turn."""
     sides, _, choice = primals
     n = _exact_normal(longest, *primals)
-    frame = _frame([*sides[0][1].edges, *sides[1][1].edges], choice, n)
-    errors, change = jax.jvp(lambda sides: _errors(sides, n, choice, frame), (sides,), (tangents[0],))
+    (frame, errors), (_, change) = jax.jvp(lambda sides: _missed(sides, n, choice), (sides,), (tangents[0],))
     slopes = _slopes(sides, n, choice, frame)
     near, _ = _solved(longest, slopes, errors)
     _, (x, y) = _solved(longest, slopes, change)
@@ -487,22 +486,23 @@ def _exact_normal_jvp(longest: float, primals: tuple[Any, ...], tangents: tuple[
     return n, frame[0] * x + frame[1] * y
 
 
-def _errors(sides: _Sides, n: Vec, choice: _Choice, frame: tuple[Vec, Vec]) -> tuple[Array, Array]:
-    """By how much the equations are missed: the edges' slopes, or the gap across the normal."""
+def _missed(sides: _Sides, n: Vec, choice: _Choice) -> tuple[tuple[Vec, Vec], tuple[Array, Array]]:
+    """The frame, and by how much the equations are missed: slopes of edges, or the gap across the normal."""
     (core1, side1), (core2, side2) = sides
     first, second = _points(core1, core2, side1, side2, n)
     gap, edges = first - second, [*side1.edges, *side2.edges]
+    frame = _frame(edges, choice, n)
     one, two = (
         jnp.where(number >= 0, -_pick(edges, number).dot(n), -gap.dot(axis))
         for number, axis in zip((choice.one, choice.two), frame, strict=True)
     )
-    return one, two
+    return frame, (one, two)
 
 
 def _slopes(
     sides: _Sides, n: Vec, choice: _Choice, frame: tuple[Vec, Vec]
 ) -> tuple[tuple[Array, Array], tuple[Array, Array], Array]:
-    """Derivatives of the equations as the normal turns along the frame, and what counts as zero of their determinant."""
+    """How the equations change as the normal turns along the frame, and what counts as zero of their determinant."""
     (core1, side1), (core2, side2) = sides
     first, second = _points(core1, core2, side1, side2, n)
     height, edges = (first - second).dot(n), [*side1.edges, *side2.edges]
@@ -558,14 +558,17 @@ def _centred(
 def _shares(side1: _Side, side2: _Side, choice: _Choice, base: Vec, off: Vec) -> tuple[Array, Array]:
     """Multiples of the two edges by which `off` is left between the nearest points across the normal."""
     edges = [*side1.edges, *side2.edges]
-    t, u = _frame(edges, choice, base)
+    # any frame does
+    t, u = _frame([e.stop() for e in edges], choice, base.stop())
     one, two = _pick(edges, choice.one), _pick(edges, choice.two)
     # edges of geom 2 move its point, and so the gap the other way
     one, two = one.where(choice.one < 2, -one), two.where(choice.two < 2, -two)
     some1, some2 = choice.one >= 0, choice.two >= 0
-    c2 = jnp.where(some2, -off.dot(u) / jnp.where(some2, two.dot(u), 1.0), 0.0)
-    rest = off.dot(t) + c2 * two.dot(t)
-    return jnp.where(some1, -rest / jnp.where(some1, one.dot(t), 1.0), 0.0), c2
+    a, b = jnp.where(some1, one.dot(t), 1.0), two.dot(t)
+    c, d = one.dot(u), jnp.where(some2, two.dot(u), 1.0)
+    p, q = jnp.where(some1, -off.dot(t), 0.0), jnp.where(some2, -off.dot(u), 0.0)
+    inverse = 1.0 / (a * d - b * c)
+    return (d * p - b * q) * inverse, (a * q - c * p) * inverse
 
 
 def _moves(side1: _Side, side2: _Side, choice: _Choice, shares: tuple[Array, Array]) -> tuple[Vec, Vec]:

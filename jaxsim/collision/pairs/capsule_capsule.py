@@ -32,14 +32,17 @@ def capsule_capsule(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     dif = a.pos - b.pos
     ma, mb, mc = axis1.dot(axis1), -axis1.dot(axis2), axis2.dot(axis2)
     u, v = -axis1.dot(dif), axis2.dot(dif)
-    normal = axis1.cross(axis2)
-    det, square = normal.dot(normal), ma * mc
+    across = axis1.cross(axis2)
+    det, square = across.dot(across), ma * mc
     parallel = det < PARALLEL * square
     inverse = 1.0 / jnp.where(parallel, 1.0, det)
     x1, x2 = (mc * u - mb * v) * inverse, (ma * v - mb * u) * inverse
     # in float32 the nearest points of nearly parallel axes are ill-conditioned; their distance is stationary in x
     loose = det < jnp.sqrt(jnp.finfo(det.dtype).eps) * square
     x1, x2 = (jnp.where(loose, lax.stop_gradient(w), w) for w in (x1, x2))
+    # between the ends what separates them is across both axes, also where these meet at a small angle
+    between = ~parallel & (jnp.abs(x1) <= 1) & (jnp.abs(x2) <= 1)
+    apart = across * (-across.dot(dif) * inverse)
 
     ima, imc = 1.0 / ma, 1.0 / mc
     past, before = (u - mb) * ima, (u + mb) * ima
@@ -57,6 +60,7 @@ def capsule_capsule(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     fallback = across_axes(a, b)
     points = []
     for (s, t), valid in ((first, jnp.ones_like(parallel)), (ends[1], parallel)):
-        point = two_balls(a.pos + axis1 * s, a.size.x, b.pos + axis2 * t, b.size.x, fallback)
+        p1, p2 = a.pos + axis1 * s, b.pos + axis2 * t
+        point = two_balls(p1, a.size.x, (p1 + apart).where(between, p2), b.size.x, fallback)
         points.append(point._replace(valid=valid))
     return stack_points(points)
