@@ -145,13 +145,15 @@ def test_turns_from_standstill_have_the_right_derivative():
             np.testing.assert_allclose(jacobian[FIRST, q, columns], 0, rtol=0, atol=1e-12)
 
 
-def test_dry_friction_that_may_begin():
+@pytest.mark.parametrize("sweeps", [0, 20])
+def test_dry_friction_that_may_begin(sweeps):
     """Where there is none its derivative is that of more: a sliding joint is held, one at rest is not moved."""
     joints = "".join(
         f'<body><joint type="slide" axis="{axis}" frictionloss="{loss}"/><geom size=".1"/>{end}'
         for axis, loss, end in (("1 0 0", ".1", ""), ("0 1 0", "0", "</body></body>"))
     )
-    model = jaxsim.load_model(f"<mujoco><worldbody>{joints}</worldbody></mujoco>")
+    option = f"<option noslip_iterations='{sweeps}'/>"
+    model = jaxsim.load_model(f"<mujoco>{option}<worldbody>{joints}</worldbody></mujoco>")
     data = jaxsim.make_data(model)
 
     def speed(loss: jax.Array, speed: jax.Array) -> jax.Array:
