@@ -468,8 +468,7 @@ def _newton(
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _exact_normal(longest: float, sides: _Sides, base: Vec, choice: _Choice) -> Vec:
     frame, errors = _missed(sides, base, choice)
-    near, (x, y) = _solved(longest, _slopes(sides, base, choice, frame), errors)
-    x, y = jnp.where(near, x, 0.0), jnp.where(near, y, 0.0)
+    x, y = _solved(_slopes(sides, base, choice, frame), errors, errors, longest)
     return _unit(base + frame[0] * x + frame[1] * y)
 
 
@@ -479,10 +478,7 @@ def _exact_normal_jvp(longest: float, primals: tuple[Any, ...], tangents: tuple[
     sides, _, choice = primals
     n = _exact_normal(longest, *primals)
     (frame, errors), (_, change) = jax.jvp(lambda sides: _missed(sides, n, choice), (sides,), (tangents[0],))
-    slopes = _slopes(sides, n, choice, frame)
-    near, _ = _solved(longest, slopes, errors)
-    _, (x, y) = _solved(longest, slopes, change)
-    x, y = jnp.where(near, x, 0.0), jnp.where(near, y, 0.0)
+    x, y = _solved(_slopes(sides, n, choice, frame), change, errors, longest)
     return n, frame[0] * x + frame[1] * y
 
 
@@ -521,18 +517,24 @@ def _slopes(
 
 
 def _solved(
-    longest: float,
     slopes: tuple[tuple[Array, Array], tuple[Array, Array], Array],
+    asked: tuple[Array, Array],
     errors: tuple[Array, Array],
-) -> tuple[Array, tuple[Array, Array]]:
-    """The step along the frame that the equations ask for, 0 where they have no solution; and whether it is short."""
+    longest: float,
+) -> tuple[Array, Array]:
+    """The step along the frame that changes the equations as asked; 0 where no short one solves them."""
     (a, b), (c, d), least = slopes
-    p, q = errors
     det = a * d - b * c
     regular = jnp.abs(det) > least
     inverse = jnp.where(regular, 1.0 / jnp.where(regular, det, 1.0), 0.0)
-    x, y = (d * p - b * q) * inverse, (a * q - c * p) * inverse
-    return x * x + y * y < longest * longest, (x, y)
+
+    def step(p: Array, q: Array) -> tuple[Array, Array]:
+        return (d * p - b * q) * inverse, (a * q - c * p) * inverse
+
+    x, y = step(*errors)
+    near = x * x + y * y < longest * longest
+    x, y = step(*asked)
+    return jnp.where(near, x, 0.0), jnp.where(near, y, 0.0)
 
 
 def _unit(v: Vec) -> Vec:
