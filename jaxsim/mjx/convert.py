@@ -49,7 +49,7 @@ def put_model(
       device: where its arrays go; none: JAX's default.
       impl: a name of MJX's implementations; all mean jaxsim's.
       nconmax: contact slots of a world; none: what the model asks for, or what can collide.
-      njmax: constraint rows of a world, likewise.
+      njmax: constraint rows of a world; none: as many as it may have.
       **_: MJX's options for other implementations, without a meaning here.
 
     Raises:
