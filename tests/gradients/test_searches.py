@@ -127,3 +127,44 @@ def test_choices_are_made_once():
     np.testing.assert_array_equal(found[1][0], told[1][0])
     # only those that are made and wanted are kept
     assert [c.kept for c in (first, second, Choices(None))] == [True, False, False]
+
+
+def _lying_pairs():
+    """Contact positions of pairs of the general collider, of which some touch in several points, by their motion."""
+    pairs = 2 * [("cylinder", "cylinder", 0.19)] + [("cylinder", "ellipsoid", 0.19)]
+    size = {"cylinder": ".1 .1", "ellipsoid": ".1 .12 .1"}
+    bodies = "".join(
+        f"<body pos='{k} 0 {z}'><freejoint/><geom type='{kind}' size='{size[kind]}'/></body>"
+        for k, (one, other, height) in enumerate(pairs)
+        for kind, z in ((one, 0), (other, height))
+    )
+    model = jaxsim.load_model(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    data = jaxsim.make_data(model)
+
+    def positions(v):
+        moved = data.replace(qpos=jaxsim.integrate_pos(model, data.qpos, v, 1.0))
+        found = jaxsim.forward(model, moved).contact
+        return jnp.where(found.dist[:, None] < 0, found.pos, 0)
+
+    return positions, jnp.asarray(1e-3 * np.random.default_rng(0).normal(size=model.nv))
+
+
+def test_a_derivative_may_compute_together_what_was_computed_apart():
+    """Of one world each pair is computed apart, with a few cotangents, which are as many worlds, all together."""
+    positions, v = _lying_pairs()
+    found = jax.eval_shape(
+        jax.vmap(jax.vjp(positions, v)[1]), jnp.ones((2, *jax.eval_shape(positions, v).shape))
+    )
+    assert found[0].shape == (2, v.size)
+
+
+@pytest.mark.slow
+def test_few_cotangents_at_once():
+    positions, v = _lying_pairs()
+    rng = np.random.default_rng(1)
+    u = rng.normal(size=v.size)
+    pushed = jax.jit(lambda v: jax.jvp(positions, (v,), (u,))[1])(v)
+    weights = rng.normal(size=(3, *pushed.shape))
+    pulled = jax.jit(lambda v, w: jax.vmap(jax.vjp(positions, v)[1])(w)[0])(v, jnp.asarray(weights))
+    assert np.sum(np.any(pushed != 0, axis=1)) > 4
+    np.testing.assert_allclose(pulled @ u, np.sum(weights * pushed, axis=(1, 2)), rtol=1e-9)

@@ -38,7 +38,7 @@ class Touch(NamedTuple):
     Attributes:
       asked: which pairs are in reach, (npair, W).
       held: what their nearest points depend on.
-      corners: of the faces and edges that lie on each other; None: there can be none.
+      corners: of the faces and edges that lie on each other, zeros of pairs that cannot; None: none can.
     """
 
     asked: Array
@@ -251,12 +251,29 @@ def _evaluated(
     codes = (held.code1[:, rows], held.code2[:, rows])
     assert single.valid is not None
     every = _joined(flats, len(rows))
+    known = None if corners is None else _of_rows(corners, rows)
     patch, corners = contact_patch(
-        every.types, (one, other), single.normal, codes, radius, reach, single.valid, every.points, corners
+        every.types, (one, other), single.normal, codes, radius, reach, single.valid, every.points, known
     )
     for k, own in zip(flat, _by_portion(_instead(single, patch, one.pos), flats), strict=True):
         points[k] = own
-    return points, Touch(asked, held, corners)
+    return points, Touch(asked, held, _among_all(corners, rows, len(asked)))
+
+
+def _of_rows(corners: Corners, rows: np.ndarray) -> Corners:
+    """The corners of some pairs."""
+    return (
+        corners if len(rows) == corners.sides.shape[-2] else jax.tree.map(lambda x: x[..., rows, :], corners)
+    )
+
+
+def _among_all(corners: Corners, rows: np.ndarray, n: int) -> Corners:
+    """The corners of some of n pairs in their places: a derivative may compute pairs apart where this does not."""
+
+    def placed(x: Array) -> Array:
+        return jnp.zeros((*x.shape[:-2], n, x.shape[-1]), x.dtype).at[..., rows, :].set(x)
+
+    return corners if len(rows) == n else jax.tree.map(placed, corners)
 
 
 def _joined(portions: Sequence[Portion], size: int) -> Portion:
