@@ -76,7 +76,7 @@ def without_slip(
     if known is None:
         fixed = lax.stop_gradient((problem, main.f))
         sweeps = hold(layout, *lax.stop_gradient((model, data)), *fixed)
-        y, sticks = sweeps.y, sticking(layout, *fixed, sweeps.y)
+        y, sticks = sweeps.y, sticking(layout, *fixed, lax.stop_gradient(parts), sweeps.y)
     else:
         rest = split(known[model.nv :], 2 * [x.shape[0] * x.shape[1] for x in start])
         kept = [flat.reshape(*x.shape[:2], -1) for flat, x in zip(rest, 2 * start, strict=True)]

@@ -66,7 +66,7 @@ def _held_jvp(
     given, change, sticks = primals[:2], tangents[:2], primals[3]
     y = held(layout, *primals)
     parts, _ = friction_rows(layout, given[0].rows, given[1])
-    x = _acceleration(layout, *given, y)
+    x = _acceleration(layout, given[0], given[1], parts, y)
     r = [part.residual(x) for part in parts]
 
     def forces(problem: Problem, f: RowValues, x: Array) -> list[Array]:
@@ -97,16 +97,18 @@ def _held_jvp(
     return y, [jnp.where(s, a, b) for s, a, b in zip(sticks, dy, dslipping, strict=True)]
 
 
-def _acceleration(layout: RowLayout, problem: Problem, f: RowValues, y: list[Array]) -> Array:
-    parts, _ = friction_rows(layout, problem.rows, f)
+def _acceleration(
+    layout: RowLayout, problem: Problem, f: RowValues, parts: list[Friction], y: list[Array]
+) -> Array:
     push = transpose(problem.rows, with_friction(problem.rows, f, parts, y), problem.force)
     return linalg.solve_tree(layout.inertia, problem.M, problem.force + push)
 
 
-def sticking(layout: RowLayout, problem: Problem, f: RowValues, y: list[Array]) -> list[Array]:
+def sticking(
+    layout: RowLayout, problem: Problem, f: RowValues, parts: list[Friction], y: list[Array]
+) -> list[Array]:
     """Which friction rows stick, `(n, d, W)` each, by the no-slip forces y beside the main solver's forces f."""
-    parts, _ = friction_rows(layout, problem.rows, f)
-    x = _acceleration(layout, problem, f, y)
+    x = _acceleration(layout, problem, f, parts, y)
     return [_sticks(part, own, part.residual(x)) for part, own in zip(parts, y, strict=True)]
 
 

@@ -467,8 +467,8 @@ def _newton(
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _exact_normal(longest: float, sides: _Sides, base: Vec, choice: _Choice) -> Vec:
-    frame, errors = _missed(sides, base, choice)
-    x, y = _solved(_slopes(sides, base, choice, frame), errors, errors, longest)
+    gap, frame, errors = _missed(sides, base, choice)
+    x, y = _solved(_slopes(sides, base, choice, gap, frame), errors, errors, longest)
     return _unit(base + frame[0] * x + frame[1] * y)
 
 
@@ -477,13 +477,14 @@ def _exact_normal_jvp(longest: float, primals: tuple[Any, ...], tangents: tuple[
     """Where it does not exist, or is not near, the normal does not turn."""
     sides, _, choice = primals
     n = _exact_normal(longest, *primals)
-    (frame, errors), (_, change) = jax.jvp(lambda sides: _missed(sides, n, choice), (sides,), (tangents[0],))
-    x, y = _solved(_slopes(sides, n, choice, frame), change, errors, longest)
+    found, turned = jax.jvp(lambda sides: _missed(sides, n, choice), (sides,), (tangents[0],))
+    gap, frame, errors = found
+    x, y = _solved(_slopes(sides, n, choice, gap, frame), turned[-1], errors, longest)
     return n, frame[0] * x + frame[1] * y
 
 
-def _missed(sides: _Sides, n: Vec, choice: _Choice) -> tuple[tuple[Vec, Vec], tuple[Array, Array]]:
-    """The frame, and by how much the equations are missed: slopes of edges, or the gap across the normal."""
+def _missed(sides: _Sides, n: Vec, choice: _Choice) -> tuple[Vec, tuple[Vec, Vec], tuple[Array, Array]]:
+    """The gap, the frame, and by how much the equations are missed: slopes of edges, or the gap across the normal."""
     (core1, side1), (core2, side2) = sides
     first, second = _points(core1, core2, side1, side2, n)
     gap, edges = first - second, [*side1.edges, *side2.edges]
@@ -492,16 +493,15 @@ def _missed(sides: _Sides, n: Vec, choice: _Choice) -> tuple[tuple[Vec, Vec], tu
         jnp.where(number >= 0, -_pick(edges, number).dot(n), -gap.dot(axis))
         for number, axis in zip((choice.one, choice.two), frame, strict=True)
     )
-    return frame, (one, two)
+    return gap, frame, (one, two)
 
 
 def _slopes(
-    sides: _Sides, n: Vec, choice: _Choice, frame: tuple[Vec, Vec]
+    sides: _Sides, n: Vec, choice: _Choice, gap: Vec, frame: tuple[Vec, Vec]
 ) -> tuple[tuple[Array, Array], tuple[Array, Array], Array]:
     """How the equations change as the normal turns along the frame, and what counts as zero of their determinant."""
     (core1, side1), (core2, side2) = sides
-    first, second = _points(core1, core2, side1, side2, n)
-    height, edges = (first - second).dot(n), [*side1.edges, *side2.edges]
+    height, edges = gap.dot(n), [*side1.edges, *side2.edges]
     t, u = frame
     rows, size = [], 1.0
     for number, axis in ((choice.one, t), (choice.two, u)):
