@@ -57,10 +57,16 @@ def _chosen(centre: Vec, u: Vec, v: Vec, half_x: Array, half_y: Array, height: A
     run = _rows([u * -2.0, v * -2.0, u * 2.0, v * 2.0])
     enter, leave = jnp.zeros_like(start.x), jnp.ones_like(start.x)
     enters = leaves = jnp.full(start.x.shape, _UNCUT, jnp.int32)
-    for cut, x, dx, limit in ((_CUT_X, start.x, run.x, hx), (_CUT_Y, start.y, run.y, hy)):
+    on_side: list[Array] = []
+    for cut, x, dx, place, limit in (
+        (_CUT_X, start.x, run.x, centre.x, hx),
+        (_CUT_Y, start.y, run.y, centre.y, hy),
+    ):
         level = jnp.abs(dx) <= snap
+        on_side.append(level & (jnp.abs(x - limit) <= snap) & (place[..., None, :] < limit))
         inverse = 1.0 / jnp.where(level, 1.0, dx)
-        one, two = (-limit - x) * inverse, (limit - x) * inverse
+        near = snap * jnp.abs(inverse)
+        one, two = (_snapped((side - x) * inverse, near) for side in (-limit, limit))
         outside = jnp.abs(x) > limit + snap
         low = jnp.where(level, jnp.where(outside, jnp.inf, -jnp.inf), jnp.minimum(one, two))
         high = jnp.where(level, jnp.where(outside, -jnp.inf, jnp.inf), jnp.maximum(one, two))
@@ -83,9 +89,48 @@ def _chosen(centre: Vec, u: Vec, v: Vec, half_x: Array, half_y: Array, height: A
     valid = valid & (points.z <= height[..., None, :])
     radius = 1e-14 if eps < 1e-10 else 1e-10
     valid = _distinct(points, valid, radius * (half_x * half_x + half_y * half_y)[..., None, :])
-    cuts = jnp.concatenate([enters, leaves, jnp.zeros_like(enters)], axis=-2)
-    number = np.arange(cuts.shape[-2], dtype=np.int32)[:, None]
-    return _compact(cuts + _CUTS * number, valid)
+    codes = _codes(points, enters, leaves, on_side[0], on_side[1])
+    return _compact(codes, valid)
+
+
+def _snapped(place: Array, near: Array) -> Array:
+    """Places on edges, from 0 to 1; an end that is near is met."""
+    return jnp.where(jnp.abs(place) <= near, 0.0, jnp.where(jnp.abs(place - 1) <= near, 1.0, place))
+
+
+def _codes(points: Vec, enters: Array, leaves: Array, on_x: Array, on_y: Array) -> Array:
+    """Codes of the twelve points, where edges on sides are taken for outside: (npair, 12, W).
+
+    Where two faces of one size are on each other, corners of either are the same points, but each of one geom only. So
+    ties are broken as if the parallelogram were a little aside, by dx > 0 and dy > 0: edges on the sides x = half_x and
+    y = half_y no longer bound the common part, and what they met is now where the side meets it.
+
+    Args:
+      points: beginnings of the edges, their ends and the corners of the rectangle.
+      enters: where the edges begin, (npair, 4, W).
+      leaves: where they end.
+      on_x: which of them are on the side x = half_x.
+      on_y: and on y = half_y.
+    """
+    before_x, before_y = jnp.roll(on_x, 1, axis=-2), jnp.roll(on_y, 1, axis=-2)
+    corner = 8 + jnp.where(points.y > 0, jnp.where(points.x > 0, 0, 1), jnp.where(points.x > 0, 3, 2))
+
+    def ended(number: np.ndarray, cut: Array, at: Array) -> Array:
+        of_rectangle = ((cut == _CUT_X) & on_y) | ((cut == _CUT_Y) & on_x)
+        return jnp.where(of_rectangle, _CUTS * at, _CUTS * number + cut)
+
+    number = np.arange(4, dtype=np.int32)[:, None]
+    # an edge that begins where it does meets the edge before it there, of which one may be on a side
+    uncut = enters == _UNCUT
+    own, before = _CUTS * number, _CUTS * (4 + (number + 3) % 4)
+    by_own = jnp.where(before_x, own + _CUT_X, jnp.where(before_y, own + _CUT_Y, own))
+    by_before = jnp.where(on_x, before + _CUT_X, before + _CUT_Y)
+    both = (on_x & before_y) | (on_y & before_x)
+    begin = jnp.where(both, _CUTS * corner[..., :4, :], jnp.where(on_x | on_y, by_before, by_own))
+    begin = jnp.where(uncut, begin, ended(number, enters, corner[..., :4, :]))
+    end = ended(4 + number, leaves, corner[..., 4:8, :])
+    rest = jnp.broadcast_to(_CUTS * np.arange(8, 12, dtype=np.int32)[:, None], begin.shape)
+    return jnp.concatenate([begin, end, rest], axis=-2).astype(jnp.int32)
 
 
 @stage

@@ -419,3 +419,37 @@ def test_geoms_that_just_touch(first: str, second: str) -> None:
     counts = [len(contacts) for contacts in wanted]
     assert counts == ([0, 1, 1] if second == "sphere" else [0, 0, 4])
     np.testing.assert_array_equal(np.asarray(data.ncon), counts)
+
+
+@pytest.mark.parametrize("kind", ["box", "mesh"])
+def test_equal_faces_share_their_outline(kind: str) -> None:
+    """Of equal faces on each other every side is one geom's: all corners together move as central differences say."""
+    cube = " ".join(f"{x} {y} {z}" for x in (-0.25, 0.25) for y in (-0.5, 0.5) for z in (-0.25, 0.25))
+    geom = {"box": 'type="box" size=".25 .5 .25"', "mesh": 'type="mesh" mesh="cube"'}[kind]
+    mj_model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><asset><mesh name="cube" vertex="{cube}"/></asset><worldbody>
+        <body><freejoint/><geom {geom}/></body><body><freejoint/><geom {geom}/></body></worldbody></mujoco>"""
+    )
+    turned = Rotation.from_rotvec([[0, 0, 0], [0, 0, 0.5], [0, 0, -2.0], [0.3, -0.2, 0.7], [1.0, 2.0, -0.5]])
+    qpos = np.zeros((5, 14))
+    qpos[:, 3:7] = qpos[:, 10:14] = turned.as_quat(scalar_first=True)
+    qpos[:, 7:10] = turned.apply([0.0, 0.0, 0.499])
+    xpos, xmat, _ = oracle.detect(mj_model, qpos)
+    model = oracle.native_model(mj_model)
+    used = np.asarray(oracle.run(model, oracle.native_data(model, xpos, xmat)).contact.geom)[:, 0] >= 0
+    assert np.all(used.sum(axis=0) == 4)
+
+    @jax.jit
+    def along(tangent: jax.Array) -> tuple[jax.Array, jax.Array]:
+        f = functools.partial(contacts_after, model, xpos, xmat)
+        step = 1e-6
+        slope = (f(step * tangent) - f(-step * tangent)) / (2 * step)
+        return jax.jvp(f, (jnp.zeros_like(tangent),), (tangent,))[1], slope
+
+    for axis in (0, 1):
+        for number in (0, 1):
+            tangent = np.zeros((2, 6, 5))
+            tangent[number, :3] = turned.as_matrix()[:, :, axis].T
+            pushed, slope = (np.where(used[:, None], x, 0.0).sum(axis=0) for x in along(tangent))
+            np.testing.assert_allclose(pushed, slope, atol=1e-7)
+            np.testing.assert_allclose(pushed[1:4], 2.0 * tangent[number, :3], atol=1e-7)
