@@ -2,8 +2,8 @@
 
 Sweeps set the forces of one row, or of one contact with an elliptic cone, to their best for those of all others
 (computation chapter, "PGS"). Between sweeps the forces move on along the last change with Nesterov's momentum, which
-starts anew where a sweep turns against it (O'Donoghue and Candes, Adaptive restart for accelerated gradient schemes,
-2015).
+starts anew where a sweep turns against it, or where the two together raise the cost, which then does not count
+(O'Donoghue and Candes, Adaptive restart for accelerated gradient schemes, 2015).
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from jaxsim.solver.assembly import Problem, forces, push
 from jaxsim.solver.jacobian import EdgeJacobian
 from jaxsim.solver.newton import Solution
 from jaxsim.solver.rows import Cones, Rows, RowValues, pieces, residuals, transpose, with_jacobians
-from jaxsim.solver.sweep import Arranged, Blocks, accelerated, arrange, in_slots, projected, sweep
+from jaxsim.solver.sweep import Arranged, Blocks, accelerated, arrange, in_slots, projected, slopes, sweep
 from jaxsim.structure.rows import RowLayout
 
 __all__ = ["gauss_seidel"]
 
 
 class _State(NamedTuple):
-    """Of the loop over sweeps: forces by group of blocks, those before, and the age of the momentum."""
+    """Of the loop over sweeps: forces by group of blocks, their cost, those before, and the age of the momentum."""
 
     y: list[Array]
+    cost: Array
     before: list[Array]
     age: Array
     iterations: Array
@@ -60,6 +61,16 @@ def gauss_seidel(
     blocks = _blocks(rows, _start(layout, problem, smooth, guess), model.nv)
     arranged = [arrange(layout.inertia, problem.M, block, width) for block in blocks]
     smooth = widen(smooth, width)
+    pulls = [slopes(block, smooth) for block in arranged]
+
+    def cost_of(x: Array, y: list[Array]) -> Array:
+        """The dual cost of forces that make the acceleration x."""
+        moved = x - smooth
+        total = 0.5 * sum_rows(moved * linalg.mul_tree(layout.inertia, problem.M, moved))
+        for block, pull, own in zip(arranged, pulls, y, strict=True):
+            used = jnp.arange(own.shape[0])[:, None, None] < block.number
+            total = total + _inner(own, jnp.where(used, pull + 0.5 * block.R * own, 0))
+        return total
 
     def once(state: _State) -> _State:
         """One sweep."""
@@ -78,12 +89,16 @@ def gauss_seidel(
             gain = gain + more
         along = [_inner(a - b, b - c) for a, b, c in zip(found, ahead, state.y, strict=True)]
         against = sum(along, jnp.zeros_like(gain)) < 0
+        cost = cost_of(x, found)
+        worse = (cost > state.cost) & (momentum > 0)
+        taken = live & ~worse
         iterations = state.iterations + live
-        converged = jnp.where(live, scale * gain < option.tolerance, state.converged)
+        converged = jnp.where(taken, scale * gain < option.tolerance, state.converged)
         return _State(
-            y=[jnp.where(live, a, b) for a, b in zip(found, state.y, strict=True)],
+            y=[jnp.where(taken, a, b) for a, b in zip(found, state.y, strict=True)],
+            cost=jnp.where(taken, cost, state.cost),
             before=state.y,
-            age=jnp.where(against, 0, state.age + 1),
+            age=jnp.where(against | worse, 0, state.age + 1),
             iterations=iterations,
             done=state.done | converged | (iterations >= option.iterations),
             converged=converged,
@@ -91,7 +106,10 @@ def gauss_seidel(
 
     y = [block.y for block in arranged]
     zero, nobody = jnp.zeros((width,), int), jnp.zeros((width,), bool)
-    state = _State(y, y, zero, zero, nobody | (option.iterations <= 0), nobody)
+    start = smooth
+    for block in arranged:
+        start = accelerated(block, start, block.y)
+    state = _State(y, cost_of(start, y), y, zero, zero, nobody | (option.iterations <= 0), nobody)
     state = lax.while_loop(lambda s: ~jnp.all(s.done), once, state)
     f = _unpacked(rows, blocks, arranged, state.y)
     pushed = transpose(rows, f, smooth)

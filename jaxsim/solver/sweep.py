@@ -27,7 +27,7 @@ from jaxsim.solver import linalg
 from jaxsim.solver.ball import least_in_ball
 from jaxsim.structure.sparsity import TreeStructure
 
-__all__ = ["Arranged", "Blocks", "accelerated", "arrange", "in_slots", "projected", "sweep"]
+__all__ = ["Arranged", "Blocks", "accelerated", "arrange", "in_slots", "projected", "slopes", "sweep"]
 
 _CHUNK = 8
 """Blocks gathered together."""
@@ -186,6 +186,18 @@ def accelerated(blocks: Arranged, x: Array, y: Array) -> Array:
         return _moved(blocks.B, x, jnp.where(i < blocks.number, own, 0), i)
 
     return lax.fori_loop(0, jnp.max(blocks.number), add, x)
+
+
+def slopes(blocks: Arranged, x: Array) -> Array:
+    """Slopes of the cost by the forces `(n, d, W)`, where these are zero and the acceleration is x; 0 out of use."""
+    none = jnp.zeros_like(blocks.y)
+
+    def add(i: Array, found: Array) -> Array:
+        """Puts in that of block i."""
+        own = _slope(blocks.J, blocks.R, blocks.aref, x, none[0], i)
+        return lax.dynamic_update_index_in_dim(found, jnp.where(i < blocks.number, own, 0), i, 0)
+
+    return lax.fori_loop(0, jnp.max(blocks.number), add, none)
 
 
 def projected(blocks: Arranged, y: Array) -> Array:

@@ -125,3 +125,24 @@ def test_worlds_do_not_touch_each_other(solver):
             mixed, alike = run(model, mixed), run(model, alike)
         for name in ("qpos", "qvel", "efc_force"):
             np.testing.assert_array_equal(getattr(mixed, name)[0], getattr(alike, name)[0])
+
+
+def test_sweeps_of_pyramids_go_on_to_the_optimum() -> None:
+    """Boxes that slide on a slope, whose many edges are not independent: momentum must not drive sweeps away."""
+    mj_model = mujoco.MjModel.from_xml_string(
+        """<mujoco><option timestep="0.004" tolerance="0" iterations="1000"/>
+        <default><geom friction=".7" solimp=".9 .95 .01 .4 2.5" solref=".03 1.1"/></default><worldbody>
+        <geom type="plane" size="5 5 1" euler="3 2 0"/>
+        <body pos="0 0 .115"><freejoint/><geom type="box" size=".1 .12 .11" mass="1"/></body>
+        <body pos=".02 .01 .31"><freejoint/><geom type="box" size=".08 .07 .09" mass=".6"/></body>
+        </worldbody></mujoco>"""
+    )
+    mj_data = mujoco.MjData(mj_model)
+    mujoco.mj_step(mj_model, mj_data, 100)
+    model = jaxsim.put_model(mj_model)
+    data = jaxsim.make_data(model).replace(qpos=jnp.asarray(mj_data.qpos), qvel=jnp.asarray(mj_data.qvel))
+    model = model.replace(opt=model.opt.replace(solver=SolverType.PGS))
+    found = jax.jit(jaxsim.forward)(model, data)
+    mujoco.mj_forward(mj_model, mj_data)
+    assert int(found.ncon) == mj_data.ncon == 8
+    np.testing.assert_allclose(found.qacc, mj_data.qacc, atol=1e-9)
