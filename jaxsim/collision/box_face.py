@@ -89,8 +89,7 @@ def _chosen(centre: Vec, u: Vec, v: Vec, half_x: Array, half_y: Array, height: A
     valid = valid & (points.z <= height[..., None, :])
     radius = 1e-14 if eps < 1e-10 else 1e-10
     valid = _distinct(points, valid, radius * (half_x * half_x + half_y * half_y)[..., None, :])
-    codes = _codes(points, enters, leaves, on_side[0], on_side[1])
-    return _compact(codes, valid)
+    return _compact(_codes(points, enters, leaves, *on_side), valid)
 
 
 def _snapped(place: Array, near: Array) -> Array:

@@ -58,13 +58,20 @@ def gauss_seidel(
     rows, option = problem.rows, model.opt
     scale = 1 / (model.stat.meaninertia * max(1, model.nv))
     width = max(a.shape[-1] for a in jax.tree.leaves((problem, smooth)))
-    blocks = _blocks(rows, _start(layout, problem, smooth, guess), model.nv)
+    blocks = _blocks(rows, _guessed(problem, smooth, guess), model.nv)
     arranged = [arrange(layout.inertia, problem.M, block, width) for block in blocks]
     smooth = widen(smooth, width)
     pulls = [slopes(block, smooth) for block in arranged]
 
+    def acceleration(y: list[Array]) -> Array:
+        """That which forces make."""
+        x = smooth
+        for block, own in zip(arranged, y, strict=True):
+            x = accelerated(block, x, own)
+        return x
+
     def cost_of(x: Array, y: list[Array]) -> Array:
-        """The dual cost of forces that make the acceleration x."""
+        """The dual cost of forces that make the acceleration x; of none it is zero."""
         moved = x - smooth
         total = 0.5 * sum_rows(moved * linalg.mul_tree(layout.inertia, problem.M, moved))
         for block, pull, own in zip(arranged, pulls, y, strict=True):
@@ -80,9 +87,7 @@ def gauss_seidel(
             projected(block, y + momentum * (y - old))
             for block, y, old in zip(arranged, state.y, state.before, strict=True)
         ]
-        x, gain, found = smooth, jnp.zeros_like(smooth[0]), []
-        for block, y in zip(arranged, ahead, strict=True):
-            x = accelerated(block, x, y)
+        x, gain, found = acceleration(ahead), jnp.zeros_like(smooth[0]), []
         for block, y in zip(arranged, ahead, strict=True):
             x, new, more = sweep(block, x, y, live)
             found.append(new)
@@ -105,11 +110,10 @@ def gauss_seidel(
         )
 
     y = [block.y for block in arranged]
+    cost = cost_of(acceleration(y), y)
+    y = [jnp.where(cost > 0, 0, own) for own in y]
     zero, nobody = jnp.zeros((width,), int), jnp.zeros((width,), bool)
-    start = smooth
-    for block in arranged:
-        start = accelerated(block, start, block.y)
-    state = _State(y, cost_of(start, y), y, zero, zero, nobody | (option.iterations <= 0), nobody)
+    state = _State(y, jnp.minimum(cost, 0), y, zero, zero, nobody | (option.iterations <= 0), nobody)
     state = lax.while_loop(lambda s: ~jnp.all(s.done), once, state)
     f = _unpacked(rows, blocks, arranged, state.y)
     pushed = transpose(rows, f, smooth)
@@ -126,23 +130,11 @@ def _inner(a: Array, b: Array) -> Array:
     return sum_rows(product.reshape(-1, product.shape[-1]))
 
 
-def _start(layout: RowLayout, problem: Problem, smooth: Array, guess: Array | None) -> RowValues:
-    """Forces of the guess, or none where their dual cost is above zero."""
-    rows = problem.rows
-    at = residuals(rows, smooth)
-    none = jax.tree.map(jnp.zeros_like, at)
+def _guessed(problem: Problem, smooth: Array, guess: Array | None) -> RowValues:
+    """Forces of the guess, or none."""
     if guess is None:
-        return none
-    f = forces(rows, residuals(rows, guess))
-    pushed = transpose(rows, f, smooth)
-    change = linalg.solve_tree(layout.inertia, problem.M, pushed)
-    total = 0.5 * sum_rows(pushed * change)
-    pairs = [(f.scalar, at.scalar, rows.D)]
-    pairs += [(*v, group.D) for *v, group in zip(f.cones, at.cones, rows.cones, strict=True)]
-    for force, r, D in pairs:
-        each = force * (r + 0.5 * force * _inverse(D))
-        total = total + sum_rows(each.reshape(-1, each.shape[-1]))
-    return jax.tree.map(lambda a, b: jnp.where(total > 0, b, a), f, none)
+        return jax.tree.map(jnp.zeros_like, residuals(problem.rows, smooth))
+    return forces(problem.rows, residuals(problem.rows, guess))
 
 
 def _inverse(D: Array) -> Array:

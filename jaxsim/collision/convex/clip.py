@@ -111,10 +111,11 @@ def _cut(ring: Ring, sides: _Sides, number: Array) -> Ring:
     point, line, count = ring
     some = jnp.maximum(count, 1)[:, None]
     place = jnp.arange(line.shape[1], dtype=jnp.int32)[:, None]
-    height = (point - Vec(*map(own, sides.start))).dot(Vec(*map(own, sides.inward)))
+    inward = Vec(*map(own, sides.inward))
+    height = (point - Vec(*map(own, sides.start))).dot(inward)
     there = place < count[:, None]
     inside = there & (height > _INSIDE)
-    line = _untied(line, there & (count[:, None] > 2), height, Vec(*map(own, sides.inward)), number)
+    line = _untied(line, there & (count[:, None] > 2), height, inward, number)
     end = place == count[:, None] - 1
     before = jnp.where(place == 0, jnp.any(inside & end, axis=1, keepdims=True), jnp.roll(inside, 1, axis=1))
     enters = inside & ~before
