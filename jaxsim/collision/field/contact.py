@@ -14,11 +14,13 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.collision.field.search import descend, spread, starts
-from jaxsim.collision.field.shapes import Field, Fields, Functions, bounds_of, field_of
+from jaxsim.collision.field.shapes import Fields, Functions, bounds_of, field_of
 from jaxsim.collision.largest import entries_at
-from jaxsim.collision.points import Points, Shape
+from jaxsim.collision.points import Points, Search, Shape
 from jaxsim.collision.vec import Frame, Vec, fallback_unit, unit
 from jaxsim.enums import GeomType
+from jaxsim.math.asked import derived_of_few
+from jaxsim.math.choices import Choices
 from jaxsim.math.gather import rows_by_world
 from jaxsim.math.stage import long_stage
 
@@ -34,11 +36,12 @@ _FLAT = 1e-6
 """Ratio of curvatures below which geoms lie along a line, or a plane, on each other."""
 
 
-@long_stage
 def collide_fields(
     shape1: Shape,
     shape2: Shape,
     margin: Array,
+    search: Search,
+    choices: Choices,
     *,
     kinds: tuple[GeomType, GeomType],
     functions: tuple[Functions, Functions],
@@ -53,31 +56,58 @@ def collide_fields(
       shape1: geoms 1.
       shape2: geoms 2.
       margin: distance at which contacts are detected, m (npair, 1 or W).
+      search: not used; `opt.sdf_iterations` come with the table of meshes.
+      choices: the next is where the points are; if it is told, nothing is searched.
       kinds: the types.
       functions: the distance functions of geoms 1 and of geoms 2.
       count: most points of a pair.
     """
-    still1, still2 = (lax.stop_gradient(s) for s in (shape1, shape2))
+    del search
+    held = lax.stop_gradient((shape1, shape2, margin))
+    x, filled = choices.of(_searched, *held, kinds=kinds, functions=functions, count=count)
+
+    def points(own: tuple[Shape, Shape, Vec, Array], assets: Fields) -> tuple[Array, Vec, Vec]:
+        one, other, x, _ = own
+        return _points(one._replace(assets=assets), other._replace(assets=assets), x, functions=functions)
+
+    own = (shape1._replace(assets=None), shape2._replace(assets=None), x, filled)
+    dist, x, normal = derived_of_few(points, lambda _, own: jnp.any(own[-1], axis=1), own, shape2.assets)
+    if _is_whole(kinds):
+        return Points(2 * dist, x, normal, valid=filled)
+    return Points(dist, x + normal * (0.5 * dist), normal, valid=filled)
+
+
+def _is_whole(kinds: tuple[GeomType, GeomType]) -> bool:
+    """Whether the distance is that of a penetration, not half of it."""
+    return kinds[0] == GeomType.PLANE
+
+
+@long_stage
+def _searched(
+    shape1: Shape,
+    shape2: Shape,
+    margin: Array,
+    *,
+    kinds: tuple[GeomType, GeomType],
+    functions: tuple[Functions, Functions],
+    count: int,
+) -> tuple[Vec, Array]:
+    """Where geoms touch, components (npair, count, W), and which of the points are some; see `collide_fields`."""
     fields: Fields = shape2.assets
-    held1, held2 = held = field_of(still1, functions[0]), field_of(still2, functions[1])
-    box1, box2 = (bounds_of(s, kind) for s, kind in zip((still1, still2), kinds, strict=True))
+    field1, field2 = field_of(shape1, functions[0]), field_of(shape2, functions[1])
+    box1, box2 = (bounds_of(s, kind) for s, kind in zip((shape1, shape2), kinds, strict=True))
     size1, size2 = (jnp.sqrt(half.dot(half)) for _, half in (box1, box2))
     size = jnp.minimum(size1, size2)
-    whole = kinds[0] == GeomType.PLANE
-    bound = lax.stop_gradient(0.5 * margin if whole else margin)
-    x = starts(still1, still2, box1, box2, fields.starts)
-    deepest, touching = descend(held1, held2, x, bound, size, fields.iterations)
+    bound = 0.5 * margin if _is_whole(kinds) else margin
+    x = starts(shape1, shape2, box1, box2, fields.starts)
+    deepest, touching = descend(field1, field2, x, bound, size, fields.iterations)
     x = Vec(*(jnp.concatenate(pair, axis=1) for pair in zip(deepest, touching, strict=True)))
-    (f1, g1), (f2, g2) = held1.at(x), held2.at(x)
+    (f1, g1), (f2, g2) = field1.at(x), field2.at(x)
     worst = jnp.maximum(f1, f2)
     cosine = unit(g1, fallback_unit(g1))[0].dot(unit(g2, fallback_unit(g2))[0])
     valid = (worst < bound[:, None]) & (cosine < jnp.where(worst > 0, _FACING, 0.0))
     rows, filled = spread(x, worst, valid, count, _APART * size)
-    x = _entries(x, rows)
-    dist, x, normal = _points(field_of(shape1, functions[0]), field_of(shape2, functions[1]), held, x)
-    if whole:
-        return Points(2 * dist, x, normal, valid=filled)
-    return Points(dist, x + normal * (0.5 * dist), normal, valid=filled)
+    return _entries(x, rows), filled
 
 
 def _entries(x: Vec, rows: Array) -> Vec:
@@ -85,16 +115,14 @@ def _entries(x: Vec, rows: Array) -> Vec:
     return Vec(*(entries_at(c, rows) for c in x))
 
 
-def _points(first: Field, second: Field, held: tuple[Field, Field], x: Vec) -> tuple[Array, Vec, Vec]:
-    """Greater distance, point and normal at x, differentiable in what the fields depend on.
-
-    Args:
-      first: distances of geoms 1.
-      second: distances of geoms 2.
-      held: both without derivative.
-      x: points, components (npair, count, W).
-    """
-    x = x.stop()
+@long_stage
+def _points(
+    shape1: Shape, shape2: Shape, x: Vec, *, functions: tuple[Functions, Functions]
+) -> tuple[Array, Vec, Vec]:
+    """Greater distance, point and normal at x, components (npair, count, W), differentiable in the geoms alone."""
+    x, still = x.stop(), lax.stop_gradient((shape1, shape2))
+    first, second = (field_of(*own) for own in zip((shape1, shape2), functions, strict=True))
+    held = [field_of(*own) for own in zip(still, functions, strict=True)]
     (f1, g1), (f2, g2) = first.at(x), second.at(x)
     apart = (g1 - g2).stop()
     frame = _across(unit(apart, fallback_unit(apart))[0])
@@ -138,26 +166,54 @@ def _across(normal: Vec) -> Frame:
     return Frame(normal, second, normal.cross(second))
 
 
-@long_stage
-def collide_vertices(mesh: Shape, shape: Shape, margin: Array, *, functions: Functions, count: int) -> Points:
+def collide_vertices(
+    mesh: Shape,
+    shape: Shape,
+    margin: Array,
+    search: Search,
+    choices: Choices,
+    *,
+    functions: Functions,
+    count: int,
+) -> Points:
     """The vertices of meshes that are deepest in geoms of type SDF, and those farthest from them that touch.
 
     Args:
       mesh: geoms 1.
       shape: geoms 2.
       margin: distance at which contacts are detected, m (npair, 1 or W).
+      search: not used: there is none.
+      choices: the next are the vertices.
       functions: the distance functions of geoms 2.
       count: most points of a pair.
     """
-    fields: Fields = mesh.assets
-    local = Vec.split(rows_by_world(fields.vert, rows_by_world(fields.rows, mesh.asset)))
-    x = mesh.pos.lifted() + mesh.axes.lifted().to_world(local)
-    held = field_of(lax.stop_gradient(shape), functions)
-    value = held.distance(x.stop())
-    span = [jnp.max(c, axis=1) - jnp.min(c, axis=1) for c in local.stop()]
-    size = 0.5 * jnp.sqrt(span[0] ** 2 + span[1] ** 2 + span[2] ** 2)
-    chosen, filled = spread(x.stop(), value, value < lax.stop_gradient(margin)[:, None], count, _APART * size)
-    x = _entries(x, chosen)
+    del search
+    held = lax.stop_gradient((mesh, shape, margin))
+    chosen, filled = choices.of(_deepest_vertices, *held, functions=functions, count=count)
+    x = _entries(_vertices(mesh), chosen)
     dist, gradient = field_of(shape, functions).at(x)
     normal = -unit(gradient, fallback_unit(gradient))[0]
     return Points(dist, x + normal * (0.5 * dist), normal, valid=filled)
+
+
+@long_stage
+def _deepest_vertices(
+    mesh: Shape, shape: Shape, margin: Array, *, functions: Functions, count: int
+) -> tuple[Array, Array]:
+    """Numbers (npair, count, W) of the vertices, and which of them are some; see `collide_vertices`."""
+    x = _vertices(mesh)
+    value = field_of(shape, functions).distance(x)
+    span = [jnp.max(c, axis=1) - jnp.min(c, axis=1) for c in _local_vertices(mesh)]
+    size = 0.5 * jnp.sqrt(span[0] ** 2 + span[1] ** 2 + span[2] ** 2)
+    return spread(x, value, value < margin[:, None], count, _APART * size)
+
+
+def _local_vertices(mesh: Shape) -> Vec:
+    """Vertices of meshes in their frames, components (npair, k, 1 or W)."""
+    fields: Fields = mesh.assets
+    return Vec.split(rows_by_world(fields.vert, rows_by_world(fields.rows, mesh.asset)))
+
+
+def _vertices(mesh: Shape) -> Vec:
+    """The same in the world frame."""
+    return mesh.pos.lifted() + mesh.axes.lifted().to_world(_local_vertices(mesh))

@@ -55,6 +55,7 @@ for _kind in (*PRIMITIVES, GeomType.SDF):
         points=POINTS,
         usual=POINTS // 2,
         assets=fields_of,
+        iterative=True,
         fitted=functools.partial(_with_primitive, _kind),
         refuses=_has_none,
     )(collide_fields)
@@ -64,6 +65,7 @@ collider(
     points=POINTS,
     usual=POINTS // 2,
     assets=fields_of,
+    iterative=True,
     fitted=_with_mesh,
     refuses=_has_none,
 )(collide_vertices)
