@@ -259,11 +259,22 @@ def _in_cone(A: Array, slope: Array, y: Array, low: Array, high: Array) -> Array
 
 @stage
 def _along_ray(A: Array, slope: Array, y: Array) -> Array:
-    """The normal force that is best along the ray from the tip of the cone through y, or by itself at the tip."""
+    """The normal force that is best along the ray from the tip of the cone through y; at the tip see `_from_tip`."""
     curvature = contract(contract(A, y[:, None]), y)
     ray = jnp.maximum(1 - safe.divide(contract(y, slope), curvature), 0) * y[0]
+    return jnp.where((y[0] < MINVAL) | (curvature < MINVAL), _from_tip(A, slope, y), ray)
+
+
+def _from_tip(A: Array, slope: Array, y: Array) -> Array:
+    """The normal force that is best by itself or, if none is, along the steepest ray.
+
+    The C engine tries the former alone, and so stays at the tip where friction would do the work.
+    """
     alone = jnp.maximum(y[0] - safe.divide(slope[0], A[0, 0]), 0)
-    return jnp.where((y[0] < MINVAL) | (curvature < MINVAL), alone, ray)
+    length = safe.norm(slope[1:])
+    ray = jnp.concatenate([jnp.ones_like(slope[:1]), -safe.divide(slope[1:], length)])
+    curvature = contract(contract(A, ray[:, None]), ray)
+    return jnp.where(alone > 0, alone, jnp.maximum(safe.divide(length - slope[0], curvature), 0))
 
 
 SHAPES: dict[str, Callable[[Array, Array, Array, Array, Array], Array]] = {

@@ -146,3 +146,21 @@ def test_sweeps_of_pyramids_go_on_to_the_optimum() -> None:
     mujoco.mj_forward(mj_model, mj_data)
     assert int(found.ncon) == mj_data.ncon == 8
     np.testing.assert_allclose(found.qacc, mj_data.qacc, atol=1e-9)
+
+
+def test_sweeps_leave_the_tip_of_a_cone() -> None:
+    """A ball that slides fast and parts slowly: no normal force alone helps, friction and normal force together do.
+
+    The C engine's sweeps stay at zero, so Newton's method is the oracle.
+    """
+    text = """<mujoco><option cone="elliptic" tolerance="0" iterations="100"/><worldbody>
+      <geom type="plane" size="9 9 1"/><body pos="0 0 .099"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
+    mj_model = mujoco.MjModel.from_xml_string(text)
+    mj_data = mujoco.MjData(mj_model)
+    mj_data.qvel[:3] = 2, 0, 0.12
+    mujoco.mj_forward(mj_model, mj_data)
+    model = jaxsim.load_model(text)
+    model = model.replace(opt=model.opt.replace(solver=SolverType.PGS))
+    found = jax.jit(jaxsim.forward)(model, jaxsim.make_data(model).replace(qvel=jnp.asarray(mj_data.qvel)))
+    assert mj_data.qacc[0] < -40
+    np.testing.assert_allclose(found.qacc, mj_data.qacc, atol=1e-9)
