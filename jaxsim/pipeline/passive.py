@@ -28,7 +28,9 @@ __all__ = [
     "passive",
     "polynomial",
     "spring_stretch",
+    "tendon_dampers",
     "tendon_damping_slope",
+    "tendon_springs",
 ]
 
 
@@ -54,9 +56,9 @@ def passive(model: Model, data: Data) -> Data:
     spring = damper = gravcomp = zero
     if model.nv and not _is_off(model):
         if not off & DisableBit.SPRING:
-            spring = _joint_springs(model, data) + _tendon_springs(model, data)
+            spring = _joint_springs(model, data) + _along_tendons(model, data, tendon_springs(model, data))
         if not off & DisableBit.DAMPER:
-            damper = _joint_dampers(model, data) + _tendon_dampers(model, data)
+            damper = _joint_dampers(model, data) + _along_tendons(model, data, tendon_dampers(model, data))
         if not off & DisableBit.GRAVITY:
             gravcomp = _gravity_compensation(model, data)
     by_actuator = jnp.asarray(model.jnt_actgravcomp[model.dof_jntid].astype(bool)[:, None])
@@ -156,21 +158,28 @@ def tendon_stretch(model: Model, data: Data) -> Array:
     return jnp.maximum(data.ten_length - upper, 0) + jnp.minimum(data.ten_length - lower, 0)
 
 
-def _tendon_springs(model: Model, data: Data) -> Any:
+def tendon_springs(model: Model, data: Data) -> Array | None:
+    """Forces (ntendon, W) of the springs of tendons, N, positive where they push; None: there are none."""
+    if model.opt.disableflags & DisableBit.SPRING:
+        return None
     if not (model.has("tendon_stiffness") or model.has("tendon_stiffnesspoly")):
-        return 0
+        return None
     x = tendon_stretch(model, data)
-    return tendon_forces_to_dofs(
-        model, data, -x * polynomial(model.tendon_stiffness, model.tendon_stiffnesspoly, x)
-    )
+    return -x * polynomial(model.tendon_stiffness, model.tendon_stiffnesspoly, x)
 
 
-def _tendon_dampers(model: Model, data: Data) -> Any:
-    if not damps_tendons(model):
-        return 0
+def tendon_dampers(model: Model, data: Data) -> Array | None:
+    """The same of their dampers."""
+    if model.opt.disableflags & DisableBit.DAMPER or not damps_tendons(model):
+        return None
     linear, poly = tendon_damping_coefficients(model)
     v = data.ten_velocity
-    return tendon_forces_to_dofs(model, data, -v * polynomial(linear, poly, jnp.abs(v)))
+    return -v * polynomial(linear, poly, jnp.abs(v))
+
+
+def _along_tendons(model: Model, data: Data, force: Array | None) -> Any:
+    """Generalized force (nv, W) of forces along tendons."""
+    return 0 if force is None else tendon_forces_to_dofs(model, data, force)
 
 
 def damps_tendons(model: Model) -> bool:

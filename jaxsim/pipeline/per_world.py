@@ -43,8 +43,8 @@ from jaxsim.pipeline import (
 from jaxsim.pipeline import (
     transmission as transmissions,
 )
+from jaxsim.pipeline.acting import acting_wrenches
 from jaxsim.pipeline.admit import admit
-from jaxsim.pipeline.reaction import constraint_wrenches
 from jaxsim.pipeline.sensors import run as sensors
 from jaxsim.pipeline.stages import Stage, integration_state, run
 from jaxsim.pipeline.work import Found, Work
@@ -123,7 +123,7 @@ def _energy_vel(model: Model, data: Data) -> Data:
 
 def _rne_postconstraint(model: Model, data: Data) -> Data:
     """Computes cacc, cfrc_ext and cfrc_int from `qacc` and the forces of constraints (mj_rnePostConstraint)."""
-    return velocity.rne_postconstraint(model, data, constraint_wrenches(model, data))
+    return velocity.rne_postconstraint(model, data, acting_wrenches(model, data))
 
 
 def _implicit(model: Model, data: Data) -> Data:
@@ -179,7 +179,7 @@ sensor_pos = _per_world(sensors.sensor_pos)
 sensor_vel = _per_world(sensors.sensor_vel)
 sensor_acc = _per_world(sensors.sensor_acc)
 subtree_vel = _per_world(velocity.subtree_vel)
-rne_postconstraint = _per_world(_rne_postconstraint)
+rne_postconstraint = _per_world(_rne_postconstraint, tendons.tendon)
 energy_pos = _per_world(_energy_pos)
 energy_vel = _per_world(_energy_vel)
 euler = _per_world(implicit_in_velocity.euler, *_ARMS)

@@ -15,7 +15,7 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import EqType, ObjType
 from jaxsim.math import quaternion
-from jaxsim.math.axis import concat, mask_product, take
+from jaxsim.math.axis import add_rows, concat, mask_product, take
 from jaxsim.math.spatial import cross, dot, matvec
 from jaxsim.model import Model
 from jaxsim.solver.impedance import Impedance, impedance, regularisation
@@ -24,7 +24,7 @@ from jaxsim.solver.rows import Rows
 from jaxsim.solver.tendon_jacobian import tendon_jacobian
 from jaxsim.structure.trees import tree
 
-__all__ = ["connect", "joint_equality", "tendon_equality", "weld"]
+__all__ = ["connect", "joint_equality", "tendon_equality", "tendon_equality_forces", "weld"]
 
 
 class _Error(NamedTuple):
@@ -103,11 +103,23 @@ def joint_equality(model: Model, data: Data, ids: np.ndarray) -> tuple[Rows, Arr
 
 def tendon_equality(model: Model, data: Data, ids: np.ndarray) -> tuple[Rows, Array]:
     """A polynomial relation between two tendon lengths, or one length at a constant."""
-    tendons = np.stack([model.eq_obj1id[ids], np.maximum(model.eq_obj2id[ids], 0)])
-    position = [take(data.ten_length, t) - take(model.tendon_length0, t) for t in tendons]
+    tendons, position = _tendons(model, data, ids)
     J = [tendon_jacobian(model, data, t) for t in tendons]
     inertia = [take(model.tendon_invweight0, t) for t in tendons]
     return _relation(model, data, ids, position, J, inertia)
+
+
+def _tendons(model: Model, data: Data, ids: np.ndarray) -> tuple[np.ndarray, list[Array]]:
+    """The tendons (2, n) of relations, and by how much they are longer than their references (n, W), m."""
+    tendons = np.stack([model.eq_obj1id[ids], np.maximum(model.eq_obj2id[ids], 0)])
+    return tendons, [take(data.ten_length, t) - take(model.tendon_length0, t) for t in tendons]
+
+
+def tendon_equality_forces(model: Model, data: Data, ids: np.ndarray, force: Array) -> Array:
+    """Forces (ntendon, W) along tendons, N, of the forces (n, W) of the rows of `tendon_equality`."""
+    tendons, position = _tendons(model, data, ids)
+    _, slope = _polynomial(model, ids, position[1])
+    return add_rows(concat([force, -slope * force]), tendons.reshape(-1), model.ntendon)
 
 
 def _relation(
@@ -120,17 +132,25 @@ def _relation(
 ) -> tuple[Rows, Array]:
     """Rows `y - c0 - (c1 x + c2 x^2 + c3 x^3 + c4 x^4)` of positions y and x against their references."""
     paired = jnp.asarray(model.eq_obj2id[ids] >= 0)[:, None]
-    c = [take(model.eq_data, ids)[:, k] for k in range(5)]
-    y, x = position[0], jnp.where(paired, position[1], 0)
-    value = y - c[0] - x * (c[1] + x * (c[2] + x * (c[3] + x * c[4])))
-    slope = c[1] + x * (2 * c[2] + x * (3 * c[3] + x * 4 * c[4]))
+    wanted, slope = _polynomial(model, ids, position[1])
+    value = position[0] - wanted
     error = _Error(
         value=value,
-        J=J[0] - jnp.where(paired, slope, 0)[:, None] * J[1],
+        J=J[0] - slope[:, None] * J[1],
         bias=jnp.zeros_like(value),
         inverse_inertia=inverse_inertia[0] + jnp.where(paired, inverse_inertia[1], 0),
     )
     return _rows(model, data, ids, value * value, error)
+
+
+def _polynomial(model: Model, ids: np.ndarray, x: Array) -> tuple[Array, Array]:
+    """What relations want y to be at x, and the slope of that; where there is no x a constant."""
+    paired = jnp.asarray(model.eq_obj2id[ids] >= 0)[:, None]
+    c = [take(model.eq_data, ids)[:, k] for k in range(5)]
+    x = jnp.where(paired, x, 0)
+    value = c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4])))
+    slope = c[1] + x * (2 * c[2] + x * (3 * c[3] + x * 4 * c[4]))
+    return value, jnp.where(paired, slope, 0)
 
 
 def _rows(model: Model, data: Data, ids: np.ndarray, square: Array, error: _Error) -> tuple[Rows, Array]:

@@ -149,6 +149,51 @@ def test_constraints_of_tendons():
             assert error(getattr(ours, name)[k], getattr(d, name)) < 1e-6, (k, name)  # through the solver
 
 
+ACTING = {
+    "wrapping": (
+        PATHS["cylinder"],
+        '<muscle tendon="a" lengthrange="0.2 1"/><motor tendon="c" gear="-2"/>',
+        "",
+    ),
+    "pulley": (PATHS["pulley"], '<position tendon="a" kp="3" kv="1" armature="0.1"/>', ""),
+    "constrained": (
+        CONSTRAINED,
+        '<motor tendon="a" gear="2"/><position tendon="a" kp="9"/>',
+        "<equality><tendon tendon1='b' tendon2='a' polycoef='0 0.5 0.1 0 0'/><tendon tendon1='a'/></equality>",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ACTING)
+def test_forces_on_bodies(kind):
+    """What tendons pull at counts as outer force of bodies, and so for the sensors of forces and torques."""
+    paths, actuators, more = ACTING[kind]
+    sensors = '<sensor><force site="s1"/><torque site="s2"/><force site="s3"/></sensor>'
+    m, model = load(scene(paths, actuators, more + sensors))
+    found = list(states(m, n=6, spread=0.3))
+    data = stack([put_state(model, d) for d in found])
+    direction = jnp.asarray(np.random.default_rng(1).normal(size=m.nv))
+
+    def forward(data, h):
+        moved = jaxsim.integrate_pos(model, data.qpos, direction, h)
+        return jaxsim.forward(model, data.replace(qpos=moved))
+
+    @jax.jit
+    @jax.vmap
+    def observed(data):
+        ours, h = forward(data, 0.0), 1e-6
+        slope = jax.jvp(lambda h: forward(data, h).sensordata, (0.0,), (1.0,))[1]
+        return ours, slope, (forward(data, h).sensordata - forward(data, -h).sensordata) / (2 * h)
+
+    ours, slope, numeric = observed(data)
+    for k, d in enumerate(found):
+        mujoco.mj_forward(m, d)
+        assert np.abs(d.cfrc_ext).max() > 0.1
+        for name in ("cfrc_ext", "cfrc_int", "sensordata"):
+            assert error(getattr(ours, name)[k], getattr(d, name)) < 1e-6, (k, name)  # through the solver
+        assert error(slope[k], numeric[k]) < 1e-4, k
+
+
 def observe(model, data):
     names = ("ten_length", "ten_velocity", "qfrc_spring", "qfrc_damper", "qfrc_bias", "qfrc_actuator", "M")
     return {name: getattr(data, name) for name in names}

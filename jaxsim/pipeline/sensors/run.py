@@ -19,8 +19,8 @@ from jaxsim.data import Data
 from jaxsim.enums import DataType, DisableBit, SensorType, Stage
 from jaxsim.math.axis import concat, take
 from jaxsim.model import Model
+from jaxsim.pipeline.acting import acting_wrenches
 from jaxsim.pipeline.history import insert, is_due, read, user_slot
-from jaxsim.pipeline.reaction import constraint_wrenches
 from jaxsim.pipeline.sensors.table import SENSORS
 from jaxsim.pipeline.velocity import rne_postconstraint, subtree_vel
 from jaxsim.pytree import Static
@@ -80,7 +80,7 @@ def _measure(model: Model, data: Data, groups: _Groups) -> tuple[Data, Array]:
     if Needs.SUBTREES in groups.needs:
         data = subtree_vel(model, data)
     if Needs.ACCELERATIONS in groups.needs:
-        data = rne_postconstraint(model, data, constraint_wrenches(model, data))
+        data = rne_postconstraint(model, data, acting_wrenches(model, data))
     parts = [
         jax.named_call(SENSORS[kind], name=kind.name.lower())(model, data, ids)
         for kind, ids in groups.by_type

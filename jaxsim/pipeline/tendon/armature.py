@@ -25,7 +25,7 @@ from jaxsim.pytree import Static, index_array
 from jaxsim.structure.tendons import Segments, pulls, tendon_entries, tendon_paths
 from jaxsim.structure.trees import m_entries, tree
 
-__all__ = ["tendon_armature", "tendon_bias", "tendon_products"]
+__all__ = ["armature_forces", "tendon_armature", "tendon_bias", "tendon_products"]
 
 
 class _Products(NamedTuple):
@@ -83,6 +83,16 @@ def tendon_bias(model: Model, data: Data) -> Data:
         return data
     force = tendon_forces_to_dofs(model, data, armature * _jacobian_rate(model, data))
     return data.replace(qfrc_bias=data.qfrc_bias + force)
+
+
+def armature_forces(model: Model, data: Data) -> Array | None:
+    """Forces (ntendon, W) by which the armature of tendons resists, N; None: there is none."""
+    armature = _armature(model)
+    if armature is None:
+        return None
+    rows, cols = tendon_entries(model.static)
+    rate = add_rows(data.work.ten_J * take(data.qacc, cols), rows, model.ntendon)
+    return -armature * (rate + _jacobian_rate(model, data))
 
 
 def _jacobian_rate(model: Model, data: Data) -> Array:

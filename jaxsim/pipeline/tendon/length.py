@@ -15,7 +15,7 @@ from jaxsim.model import Model
 from jaxsim.pipeline.tendon.path import Path, path, places
 from jaxsim.structure.tendons import joint_coefficients, pulls, tendon_entries, tendon_paths
 
-__all__ = ["tendon", "tendon_forces_to_dofs", "tendon_velocity"]
+__all__ = ["tendon", "tendon_forces_to_dofs", "tendon_velocity", "tendon_wrenches"]
 
 
 def tendon(model: Model, data: Data) -> Data:
@@ -50,12 +50,17 @@ def _jacobian(model: Model, data: Data, found: Path) -> Array:
     return spatial.dot(take(data.cdof, table.dof), take(loads, table.of_load))
 
 
-def _by_motion(model: Model, data: Data, found: Path) -> Array:
-    """Derivatives of length by twists of bodies (m, 6, W), rotation first, about their trees' centres of mass."""
+def _pulled(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """The sites of all pulls but the geoms', and the bodies (m) of all; listed as in `structure.tendons.Pulls`."""
     paths = tendon_paths(model.static)
     straight, wrapping = paths.straight, paths.wrapping
     sites = np.concatenate([straight.start, straight.end, wrapping.start, wrapping.end])
-    bodies = np.concatenate([model.site_bodyid[sites], model.geom_bodyid[wrapping.geom]])
+    return sites, np.concatenate([model.site_bodyid[sites], model.geom_bodyid[wrapping.geom]])
+
+
+def _by_motion(model: Model, data: Data, found: Path) -> Array:
+    """Derivatives of length by twists of bodies (m, 6, W), rotation first, about their trees' centres of mass."""
+    wrapping, (sites, bodies) = tendon_paths(model.static).wrapping, _pulled(model)
     points = concat([take(data.site_xpos, sites), take(data.geom_xpos, wrapping.geom)])
     arm = points - take(data.subtree_com, model.body_rootid[bodies])
     torque = spatial.cross(arm, found.by_point)
@@ -63,6 +68,20 @@ def _by_motion(model: Model, data: Data, found: Path) -> Array:
         n = len(sites)
         torque = concat([torque[:n], torque[n:] + found.by_turn])
     return concat([torque, found.by_point], axis=1)
+
+
+def tendon_wrenches(model: Model, data: Data, tension: Array) -> Array:
+    """Wrenches (nbody, 6, W) of spatial tendons on bodies, torque first, about their trees' centres of mass.
+
+    Args:
+      model: the model.
+      data: after the kinematics.
+      tension: forces (ntendon, W) along tendons, N, positive where they push.
+    """
+    paths = tendon_paths(model.static)
+    owner = np.concatenate([paths.straight.tendon] * 2 + [paths.wrapping.tendon] * 3)
+    by_motion = _by_motion(model, data, path(model, places(model, data)))
+    return add_rows(take(tension, owner)[:, None] * by_motion, _pulled(model)[1], model.nbody)
 
 
 def tendon_velocity(model: Model, data: Data) -> Array:
