@@ -112,6 +112,8 @@ def _frame_in_frame(names: Names, sensor: CompiledSensor) -> None:
 def _frame_in_site(names: Names, sensor: CompiledSensor) -> None:
     _frame(names, sensor)
     sensor.refer("site", sensor.find(names, "site", "site"))
+    if sensor.values["enclosed"]:
+        sensor.intprm, sensor.datatype = (1, 0, 0), DataType.REAL
 
 
 def _site_in_camera(names: Names, sensor: CompiledSensor) -> None:

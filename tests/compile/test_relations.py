@@ -192,6 +192,7 @@ SENSORS = """<touch site="sa" cutoff="3" noise=".1"/><accelerometer site="sa"/><
   <framelinvel objtype="site" objname="sb" reftype="body" refname="f"/><frameangvel objtype="site" objname="sb"/>
   <framelinacc objtype="site" objname="sb"/><frameangacc objtype="site" objname="sb"/><subtreecom body="a"/>
   <subtreelinvel body="a"/><subtreeangmom body="a"/><insidesite site="sa" objtype="geom" objname="gb"/>
+  <insidesite site="sa" objtype="geom" objname="gb" enclosed="true"/>
   <distance geom1="ga" geom2="gf" cutoff="1"/><normal body1="a" geom2="gf" cutoff="1"/><fromto body1="a" body2="f"/>
   <contact geom1="ga" geom2="gf" num="3" data="found force pos" reduce="mindist"/><contact site="sa" subtree2="f"/>
   <contact body1="a"/><e_potential/><e_kinetic/><clock name="clock" user="1 2" interval=".1 -.05"/>

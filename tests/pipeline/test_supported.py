@@ -18,6 +18,10 @@ BODY = """<worldbody><site name="s0"/>
     ("xml", "message"),
     [
         ("<option><flag diagexact='enable'/></option>", "flag diagexact"),
+        (
+            "<sensor><insidesite site='s0' objtype='geom' objname='g' enclosed='true'/></sensor>",
+            "insidesite with enclosed",
+        ),
     ],
 )
 def test_names_what_it_refuses(xml, message):

@@ -25,7 +25,7 @@ from jaxsim.pipeline.sensors.common import (
 )
 from jaxsim.pipeline.sensors.region import contains
 
-__all__ = ["SENSORS"]
+__all__ = ["SENSORS", "refusal"]
 
 
 def _frame_pos(m: Model, d: Data, i: np.ndarray) -> Array:
@@ -69,6 +69,12 @@ def _inside_site(m: Model, d: Data, i: np.ndarray) -> Array:
         parts.append(contains(int(kind), take(size, chosen), take(local, chosen)))
         order.append(chosen)
     return take(concat(parts), np.argsort(np.concatenate(order))).astype(d.qpos.dtype)
+
+
+def refusal(model: Model, sensor: int) -> str:
+    """What of an `insidesite` sensor is not computed; empty: nothing."""
+    whole = model.sensor_intprm[sensor, 0]
+    return "insidesite with enclosed, how far all of an object is from being inside" if whole else ""
 
 
 def _repeated(x: Array, n: int) -> Array:

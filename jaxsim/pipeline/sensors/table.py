@@ -44,6 +44,7 @@ SENSORS: dict[SensorType, Compute] = {
 _PARTLY = {
     SensorType.RANGEFINDER: rangefinder.refusal,
     SensorType.TACTILE: tactile.refusal,
+    SensorType.INSIDESITE: position.refusal,
     **dict.fromkeys(distance.SENSORS, distance.refusal),
 }
 """Types of which some sensors are not computed."""
