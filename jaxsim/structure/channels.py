@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxsim.pytree import Static, index_array
 
-__all__ = ["Channels", "actuator_channels", "sensor_channels"]
+__all__ = ["Channels", "actuator_channels", "controls_of", "sensor_channels"]
 
 
 class Channels(NamedTuple):
@@ -61,9 +61,14 @@ def _channels(
 
 @functools.lru_cache(maxsize=64)
 def actuator_channels(static: Static) -> tuple[Channels, ...]:
-    """Channels of controls; of an actuator with several controls the first is kept."""
-    one, none = np.ones(static.nactuator, int), np.zeros(static.nactuator, int)
-    return _channels(static.actuator_history, static.actuator_historyadr, one, none)
+    """Channels of controls; a sample has all of an actuator's."""
+    none = np.zeros(static.nactuator, int)
+    return _channels(static.actuator_history, static.actuator_historyadr, static.actuator_ctrlnum, none)
+
+
+def controls_of(static: Static, channels: Channels) -> np.ndarray:
+    """Rows of `data.ctrl` of the controls in samples of channels (n, dim)."""
+    return static.actuator_ctrladr[channels.owner][:, None] + np.arange(channels.dim)
 
 
 @functools.lru_cache(maxsize=64)

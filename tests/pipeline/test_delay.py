@@ -20,11 +20,22 @@ XML = """<mujoco><option timestep="0.002"/><worldbody>
   <motor joint="a" nsample="3" interp="cubic" delay="0.02"/>
   <motor joint="b" nsample="2" interp="linear" delay="0.0005"/>
   <motor joint="a" nsample="3"/><motor joint="b"/></actuator></mujoco>"""
+SEVERAL = """<mujoco><option timestep="0.002"/><worldbody>
+  <body><joint name="a" axis="0 1 0"/><geom size="0.1" pos="0.2 0 0" contype="0" conaffinity="0"/></body>
+  <body pos="0 1 0"><joint name="b" type="ball"/><geom size="0.1" pos="0.2 0 0" contype="0" conaffinity="0"/></body>
+  </worldbody><actuator><motor joint="a" nsample="3" delay="0.004"/>
+  <pid joint="a" kp="3" kv="1" nsample="3" delay="0.0031" interp="linear" input="pos vel"/>
+  <orientation joint="b" kp="3" nsample="4" delay="0.005"/>
+  <dcmotor joint="a" motorconst=".1" resistance="1" input="pos vel" controller="1 0 .1" nsample="3" delay="0.004"/>
+  </actuator></mujoco>"""
+"""Actuators with several controls."""
 
 
+@pytest.mark.parametrize("xml", [XML, SEVERAL])
 @pytest.mark.parametrize("integrator", ["Euler", "RK4"])
-def test_equals_the_c_engine(integrator):
-    m, model = load(XML.replace('timestep="0.002"', f'timestep="0.002" integrator="{integrator}"'))
+def test_equals_the_c_engine(xml, integrator):
+    m, model = load(xml.replace('timestep="0.002"', f'timestep="0.002" integrator="{integrator}"'))
+    assert jaxsim.load_model(xml).nhistory == m.nhistory
     d, ours = mujoco.MjData(m), jaxsim.make_data(model)
     np.testing.assert_array_equal(ours.history, d.history)
     step = jax.jit(jaxsim.step)

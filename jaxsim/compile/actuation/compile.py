@@ -245,7 +245,7 @@ def _fields(document: Document, actuators: list[Actuator]) -> dict[str, Any]:
         return [0, *np.cumsum(counts).tolist()][: len(counts)]
 
     actnum, ctrlnum, outnum = take("actdim"), [a.ctrlnum for a in actuators], [a.outnum for a in actuators]
-    lengths = [2 + 2 * g.nsample if g.nsample > 0 else 0 for g in general]
+    lengths = [2 + g.nsample * (1 + n) if g.nsample > 0 else 0 for g, n in zip(general, ctrlnum, strict=True)]
     controls = [pair for a in actuators for pair in a.ctrlranges or ()]
     outputs = [g for a, g in zip(actuators, general, strict=True) for _ in range(a.outnum)]
 

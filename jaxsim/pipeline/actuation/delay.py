@@ -11,7 +11,7 @@ from jaxsim.math.axis import take
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation.group import join
 from jaxsim.pipeline.history import read
-from jaxsim.structure.channels import actuator_channels
+from jaxsim.structure.channels import actuator_channels, controls_of
 
 __all__ = ["delayed_controls"]
 
@@ -23,9 +23,10 @@ def delayed_controls(model: Model, data: Data) -> Array:
         return ctrl
     for channels in actuator_channels(model.static):
         delay = take(model.actuator_delay, channels.owner)
-        past = read(model, data.history, channels, data.time - delay)[:, 0]
-        rows = model.actuator_ctrladr[channels.owner]
+        past = read(model, data.history, channels, data.time - delay)
+        rows = controls_of(model.static, channels).reshape(-1)
         rest = np.setdiff1d(np.arange(model.nu), rows)
-        received = jnp.where(delay != 0, past, take(ctrl, rows))
+        late = jnp.repeat(delay != 0, channels.dim, axis=0)
+        received = jnp.where(late, past.reshape(-1, past.shape[-1]), take(ctrl, rows))
         ctrl = join([(rest, take(ctrl, rest)), (rows, received)], model.nu, ctrl.dtype)
     return ctrl
