@@ -43,13 +43,8 @@ def native_forward(
     model: Model, state: State, solution: Found | None = None, kept: bool = False
 ) -> tuple[Data, Found]:
     """Forward dynamics; returns the data and what a derivative is told."""
-    data = remaining_sensors(model, dynamics(model, state, solution or _unknown(kept)))
+    data = remaining_sensors(model, dynamics(model, state, solution or Found.nothing(kept)))
     return data.replace(work=None), data.work.found
-
-
-def _unknown(kept: bool) -> Found:
-    """Nothing yet; `kept`: what is found is wanted."""
-    return Found(choices=() if kept else None)
 
 
 def native_step(
@@ -58,7 +53,7 @@ def native_step(
     """One step of the model's integrator; returns the data and what a derivative is told."""
     before = guard_state(model, state)
     start, known = harmless(model, before, solution)
-    known = known or _unknown(kept)
+    known = known or Found.nothing(kept)
     integrator = INTEGRATORS[model.opt.integrator]
     if integrator.whole is not None:
         data, found = integrator.whole(model, start, known)

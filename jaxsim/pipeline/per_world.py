@@ -8,6 +8,7 @@ constraint rows) is computed again where a stage needs it: compiled as one progr
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import jax.numpy as jnp
 from jax import Array
@@ -91,14 +92,25 @@ def _per_world(native: Stage, *needs: Stage) -> Stage:
     """
 
     @functools.wraps(native)
-    def alone(model: Model, data: Data) -> Data:
-        return run((*needs, native), model, data.replace(work=Work())).replace(work=None)
+    def alone(
+        model: Model, data: Data, solution: Found | None = None, kept: bool = False
+    ) -> tuple[Data, Found]:
+        known = solution or Found.nothing(kept)
+        data = data.replace(work=Work(choices=known.choices, solution=known.solution))
+        data = run((*needs, native), model, data)
+        return data.replace(work=None), data.work.found
 
-    lifted = worlds.lift(alone)
+    return _lifted(alone)
 
-    @functools.wraps(native)
+
+def _lifted(alone: Callable[..., tuple[Data, Found]]) -> Stage:
+    """A native function, which tells what it found, as a function of one world."""
+    lifted = worlds.lift(alone, has_solution=True)
+    name = alone.__name__.strip("_")
+
+    @functools.wraps(alone)
     def stage(model: Model, data: Data) -> Data:
-        return lifted(model, admit(model, data, native.__name__))
+        return lifted(model, admit(model, data, name))
 
     return stage
 
@@ -132,31 +144,21 @@ def _implicit(model: Model, data: Data) -> Data:
     return (implicit_in_velocity.implicit if whole else implicit_in_velocity.implicitfast)(model, data)
 
 
-def _runge_kutta(model: Model, data: Data) -> Data:
+def _runge_kutta(
+    model: Model, data: Data, solution: Found | None = None, kept: bool = False
+) -> tuple[Data, Found]:
     """A whole step of the Runge-Kutta integrator, from the integration state (mj_RungeKutta)."""
-    return rk.rk4(model, integration_state(data), Found())[0].replace(work=None)
+    data, found = rk.rk4(model, integration_state(data), solution or Found.nothing(kept))
+    return data.replace(work=None), found
 
 
-def _fwd_constraint(
-    model: Model, data: Data, solution: Array | None = None, kept: bool = False
-) -> tuple[Data, Array]:
-    """Computes qacc, qfrc_constraint and efc_force by the constraint solver (mj_fwdConstraint)."""
-    del kept
-    data = data.replace(work=Work(solution=solution))
-    data = run((tendons.tendon, constraint.make_constraint, solve), model, data)
-    return data.replace(work=None), data.work.solution
-
-
-_solve = worlds.lift(_fwd_constraint, has_solution=True)
-
-
-def fwd_constraint(model: Model, data: Data) -> Data:
+def _fwd_constraint(model: Model, data: Data) -> Data:
     """Computes qacc, qfrc_constraint and efc_force by the constraint solver (mj_fwdConstraint).
 
     Needs `fwd_position`, `fwd_velocity` and `fwd_acceleration`; makes the constraint rows itself. Derivatives are
     those of the optimum.
     """
-    return _solve(model, admit(model, data, "fwd_constraint"))
+    return solve(model, data)
 
 
 kinematics = _per_world(frames.kinematics)
@@ -175,6 +177,7 @@ fwd_velocity = _per_world(stages.fwd_velocity, *_ARMS)
 fwd_actuation = _per_world(actuation.fwd_actuation, *_ARMS)
 fwd_acceleration = _per_world(acceleration.fwd_acceleration)
 make_constraint = _per_world(constraint.make_constraint, tendons.tendon)
+fwd_constraint = _per_world(_fwd_constraint, tendons.tendon, constraint.make_constraint)
 sensor_pos = _per_world(sensors.sensor_pos)
 sensor_vel = _per_world(sensors.sensor_vel)
 sensor_acc = _per_world(sensors.sensor_acc)
@@ -184,4 +187,4 @@ energy_pos = _per_world(_energy_pos)
 energy_vel = _per_world(_energy_vel)
 euler = _per_world(implicit_in_velocity.euler, *_ARMS)
 implicit = _per_world(_implicit, *_ARMS)
-runge_kutta = _per_world(_runge_kutta)
+runge_kutta = _lifted(_runge_kutta)

@@ -22,6 +22,11 @@ class Found(NamedTuple):
     choices: tuple[Any, ...] | None = None
     solution: Array | None = None
 
+    @classmethod
+    def nothing(cls, kept: bool) -> Found:
+        """Nothing yet; `kept`: what is found is wanted."""
+        return cls(choices=() if kept else None)
+
 
 class Work(Record):
     """Intermediate results of one forward pass, native layout (worlds `W` on the last axis)."""

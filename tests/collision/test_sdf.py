@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 
 import jax
 import jax.numpy as jnp
@@ -225,11 +226,11 @@ def test_derivatives_are_of_the_points_that_are_found(other):
     model = scene(other)
     data = jaxsim.make_data(model)
 
-    def gradient(q):
-        return jax.grad(lambda q: jaxsim.fwd_position(model, data.replace(qpos=q)).contact.dist.sum())(q)
+    def depth(q):
+        return jaxsim.fwd_position(model, data.replace(qpos=q)).contact.dist.sum()
 
-    program = jax.jit(jax.vmap(gradient)).lower(jnp.zeros((2, model.nq))).as_text()
-    assert program.count("call @_searched(") + program.count("call @_deepest_vertices(") == 1
+    program = jax.jit(jax.vmap(jax.value_and_grad(depth))).lower(jnp.zeros((2, model.nq))).as_text()
+    assert len(re.findall(r"call @(_searched|_deepest_vertices)\w*\(", program)) == 1
 
 
 @pytest.mark.parametrize("name", DISTANCES)
