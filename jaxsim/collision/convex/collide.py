@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -233,8 +234,8 @@ def _evaluated(
     middle = (witness.first + witness.second) * 0.5
     # as in the C engine, geoms without a round skin whose distance just is that of detection do not touch
     ball1, ball2 = _balls(portions, shape1, shape2)
-    skin = ball1 + ball2
-    beyond = lax.stop_gradient((witness.dist >= reach) & (skin == 0))
+    least = jnp.where(reach == 0, -_rounding(shape1, shape2), reach)
+    beyond = lax.stop_gradient((witness.dist >= least) & (ball1 + ball2 == 0))
     single = Points(witness.dist, shape1.pos + middle, witness.normal, valid=asked & ~beyond)
     points = _by_portion(stack_points([single]), portions)
     flat = [k for k, p in enumerate(portions) if p.points > 1]
@@ -258,6 +259,12 @@ def _evaluated(
     for k, own in zip(flat, _by_portion(_instead(single, patch, one.pos), flats), strict=True):
         points[k] = own
     return points, Touch(asked, held, _among_all(corners, rows, len(asked)))
+
+
+def _rounding(shape1: Shape, shape2: Shape) -> Array:
+    """By how much rounded positions change distances, m."""
+    places = [lax.stop_gradient(jnp.abs(x)) for shape in (shape1, shape2) for x in shape.pos]
+    return 2 * jnp.finfo(places[0].dtype).eps * functools.reduce(jnp.add, places)
 
 
 def _of_rows(corners: Corners, rows: np.ndarray) -> Corners:
