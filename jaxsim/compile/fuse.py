@@ -17,15 +17,21 @@ __all__ = ["discard_visual", "fuse_static"]
 def fuse_static(document: Document, scene: Scene) -> None:
     """Merges bodies without joints into their parents; only those whose names nothing refers to.
 
+    Where bodies of different gravity compensation, or in a medium, would become one, they stay apart: its forces would
+    be others.
+
     Raises:
         MjcfError: the merged inertia is not positive.
     """
     default = document.compiler["fusestatic"]
+    medium = bool(document.option["density"] or document.option["viscosity"])
     fixed = referenced(document, "body") | _loaded_bodies(document, scene)
     for body in scene.bodies[1:]:
         wanted = body.values["fuse"]
         fuse = default if wanted == "auto" else wanted == "true"
-        if fuse and not body.joints and not body.mocap and not (body.name and body.name in fixed):
+        if not fuse or body.joints or body.mocap or (body.name and body.name in fixed):
+            continue
+        if not _adds_mass(body) or not (medium or _compensated_differently(body)):
             _merge(body)
 
 
@@ -37,10 +43,22 @@ def _loaded_bodies(document: Document, scene: Scene) -> set[str]:
     return {site.body.name for site in scene.sites if site.name and site.name in sites}
 
 
+def _adds_mass(body: Body) -> bool:
+    """Whether a body would change the inertia of its parent; that of the world plays no part."""
+    parent = body.parent
+    return parent is not None and parent.parent is not None and body.mass >= MINVAL
+
+
+def _compensated_differently(body: Body) -> bool:
+    """Whether gravity is compensated by another share for a body than for its parent."""
+    parent = body.parent
+    return parent is not None and body.values["gravcomp"] != parent.values["gravcomp"]
+
+
 def _merge(body: Body) -> None:
     parent = body.parent
     assert parent is not None
-    if parent.parent is not None and body.mass >= MINVAL:
+    if _adds_mass(body):
         assert parent.ipos is not None
         assert body.ipos is not None
         ipos, iquat = accumulate(body.pos, body.quat, body.ipos, body.iquat)

@@ -214,6 +214,19 @@ def test_static_bodies_are_fused(fuse):
     )
 
 
+@pytest.mark.parametrize(
+    "option", ["", '<option density="1"/>', '<option viscosity=".1"/>', '<option wind="1 0 0"/>']
+)
+@pytest.mark.parametrize("own", ["", 'gravcomp="1"', 'gravcomp="1" fuse="false"', 'mocap="true"'])
+@pytest.mark.parametrize("inside", ["<site/>", '<geom size=".2"/>'])
+def test_fused_bodies_feel_the_same_forces(option, own, inside):
+    inner = f'<body pos="0 1 0" gravcomp="1">{inside}<body><geom size=".1"/></body></body>'
+    check(
+        f"""<mujoco><compiler fusestatic="true"/>{option}<worldbody><body {own}><geom size=".1"/>{inner}</body>
+        <body pos="1 0 0"><joint/><geom size=".1"/>{inner}</body></worldbody></mujoco>"""
+    )
+
+
 def test_a_free_body_may_stand_on_a_fused_one():
     free = '<body pos="1 0 0" euler="0 0 20"><freejoint/><geom size=".1"/></body>'
     inner = f'<geom size=".1"/>{free}'
