@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxsim.compile.assets import Assets
 from jaxsim.compile.inertia import combine
-from jaxsim.compile.parts import Body
+from jaxsim.compile.parts import Body, Geom
 from jaxsim.compile.references import referenced
 from jaxsim.compile.scene import Scene
 from jaxsim.math.constants import MINVAL
@@ -87,16 +87,22 @@ def _merge(body: Body) -> None:
 
 
 def discard_visual(document: Document, scene: Scene, assets: Assets) -> None:
-    """Drops geoms that cannot collide and that nothing refers to, and meshes that no other geom uses."""
+    """Drops geoms that are only seen and that nothing refers to, and meshes that no other geom uses."""
     used = referenced(document, "geom")
-    kept = []
+    kept = _tactile(document)
     for body in scene.bodies:
-        body.geoms = [geom for geom in body.geoms if not geom.visual or (geom.name and geom.name in used)]
-        kept += [geom.mesh for geom in body.geoms if geom.mesh is not None]
-    tactile = _tactile(document)
-    assets.meshes = [mesh for mesh in assets.meshes if mesh in kept or mesh.name in tactile]
+        body.geoms = [
+            geom for geom in body.geoms if not _only_seen(geom) or (geom.name and geom.name in used)
+        ]
+        kept |= {geom.values["mesh"] for geom in body.geoms}
+    assets.meshes = [mesh for mesh in assets.meshes if mesh.name in kept]
     for index, mesh in enumerate(assets.meshes):
         mesh.id = index
+
+
+def _only_seen(geom: Geom) -> bool:
+    """Whether a geom neither collides by its own bits nor feels the medium as an ellipsoid."""
+    return geom.visual and not any(geom.fluid)
 
 
 def _tactile(document: Document) -> set[str]:

@@ -246,6 +246,24 @@ def test_visual_geoms_are_discarded():
     )
 
 
+@pytest.mark.parametrize("shape", ['size=".1"', 'type="mesh" mesh="m"', 'type="box" mesh="m"'])
+def test_geoms_that_a_medium_acts_on_are_kept(shape):
+    check(
+        f"""<mujoco><compiler discardvisual="true"/><option density="1"/>
+        <asset><mesh name="m" builtin="cone" params="8 .3"/></asset><worldbody><body><freejoint/><geom size=".1"/>
+        <geom {shape} contype="0" conaffinity="0" fluidshape="ellipsoid"/></body></worldbody></mujoco>"""
+    )
+
+
+@pytest.mark.parametrize("bits", ["", 'contype="0" conaffinity="0"'])
+def test_meshes_that_primitives_are_fitted_to_stay_with_them(bits):
+    check(
+        f"""<mujoco><compiler discardvisual="true"/><asset><mesh name="m" builtin="cone" params="8 .3"/>
+        <mesh name="n" builtin="cone" params="9 .3"/></asset><worldbody><geom type="mesh" mesh="n"/>
+        <geom type="box" mesh="m" {bits}/></worldbody></mujoco>"""
+    )
+
+
 def test_sleep_policies():
     check(
         """<mujoco><worldbody><body sleep="never"><freejoint/><geom size=".1"/></body>
