@@ -16,6 +16,7 @@ from jaxsim.mjcf import values
 from jaxsim.mjcf.defaults import Resolved
 from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.frames import from_euler
+from jaxsim.mjcf.hoist import hoisted
 from jaxsim.mjcf.schema import Value
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _ANGULAR = ("range", "ref", "springref")
 
 def to_xml(document: Document) -> str:
     """Returns the XML text of a model; numbers keep every bit."""
+    document = hoisted(document)
     ours = document.compiler
     tree = etree.Element("mujoco")
     stack = [(document.root, tree)]
