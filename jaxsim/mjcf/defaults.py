@@ -101,6 +101,14 @@ class Resolved(Mapping[str, Any]):
         """Whether the element itself sets this attribute."""
         return name in self._element.attrib
 
+    def last(self, *names: str) -> str | None:
+        """Which of these attributes is given last: in the element, else in the innermost of its default classes."""
+        for element in (self._element, *reversed(self._chain)):
+            for name in names:
+                if name in element.attrib:
+                    return name
+        return None
+
     def _resolve(self, attribute: Attribute) -> Value | None:
         value = attribute.default
         for element in (*self._chain, self._element):

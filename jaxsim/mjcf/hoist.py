@@ -21,7 +21,8 @@ def hoisted(document: _D) -> _D:
     The copy's top class holds nothing. Below it stand the classes of attached models and, beside them, one that holds
     what the top class held, which the model's own elements name.
     """
-    if not any(_apart(default.source) for default in document.defaults.values()):
+    sources = [default.source for default in document.defaults.values() if default.source is not None]
+    if not any(_apart(source) for source in sources):
         return document
     copy = document.copy()
     sections = copy.root.find_all("default")
@@ -58,9 +59,9 @@ def nest_sections(sections: Sequence[Element], around: Element, name: str, taken
         around = section
 
 
-def _apart(element: Element | None) -> bool:
+def _apart(element: Element) -> bool:
     """Whether a default element is the top class of an attached model."""
-    around = element.parent if element is not None else None
+    around = element.parent
     return around is not None and around.tag == "default" and element.scope is not around.scope
 
 

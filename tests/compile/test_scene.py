@@ -59,6 +59,20 @@ def test_orientation_forms(form, sequence):
     check(body(inner, f'eulerseq="{sequence}"', form))
 
 
+@pytest.mark.parametrize("own", ["", *ORIENTATIONS[:2]])
+@pytest.mark.parametrize("inner", ["", *ORIENTATIONS[:2]])
+@pytest.mark.parametrize("outer", ORIENTATIONS)
+def test_the_orientation_given_last_counts(outer, inner, own):
+    """Whatever the form: that of the element, else of the innermost class."""
+    tags = (("geom", 'type="box" size=".1 .2 .3"'), ("site", ""), ("camera", ""))
+    defaults = [" ".join(f"<{tag} {form}/>" for tag, _ in tags) for form in (outer, inner)]
+    elements = "".join(f'<{tag} class="d" {rest} {own}/>' for tag, rest in tags)
+    check(
+        f"""<mujoco><default>{defaults[0]}<default class="d">{defaults[1]}</default></default>
+        <worldbody>{elements}</worldbody></mujoco>"""
+    )
+
+
 def test_radian():
     check(
         body('<joint range="-1 1" ref=".1" springref=".2"/><geom size="1" euler="1 2 3"/>', 'angle="radian"')

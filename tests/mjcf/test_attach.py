@@ -110,6 +110,18 @@ def test_defaults_of_the_whole_model_do_not_reach_attached_ones(ours: str, their
     assert not differences(model, check(written))
 
 
+@pytest.mark.parametrize(
+    "inner", ['quat="1 0 1 0"', 'axisangle="0 0 1 .5"', 'euler=".1 .2 .3"', 'zaxis="1 0 0"']
+)
+@pytest.mark.parametrize("outer", ['axisangle="1 0 0 .7"', 'euler=".3 .2 .1"'])
+def test_written_orientations_are_those_given_last(outer: str, inner: str) -> None:
+    child = f"""<mujoco><compiler angle="radian"/><default><geom {outer}/><default class="d"><geom {inner}/></default>
+      </default><worldbody><geom class="d" type="box" size="1 2 3"/></worldbody></mujoco>"""
+    parent, assets = LEADS.format(""), {"sub.xml": child.encode()}
+    model = check(parent, assets)
+    assert not differences(model, check(Spec.from_string(parent, assets=assets).to_xml()))
+
+
 def test_self_attachment() -> None:
     assert_same_model(Spec.from_string(SELF), mujoco.MjModel.from_xml_string(SELF))
 
