@@ -122,6 +122,14 @@ def test_written_orientations_are_those_given_last(outer: str, inner: str) -> No
     assert not differences(model, check(Spec.from_string(parent, assets=assets).to_xml()))
 
 
+@pytest.mark.parametrize("ours", ["true", "false"])
+@pytest.mark.parametrize("theirs", ["true", "false"])
+def test_primitives_are_fitted_as_the_whole_model_says(ours: str, theirs: str) -> None:
+    child = f"""<mujoco><compiler fitaabb="{theirs}"/><asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>
+      <worldbody><geom type="box" mesh="m"/><geom type="sphere" mesh="m"/></worldbody></mujoco>"""
+    check(f'<mujoco><compiler fitaabb="{ours}"/>{LEADS.format("")[8:]}', {"sub.xml": child.encode()})
+
+
 def test_self_attachment() -> None:
     assert_same_model(Spec.from_string(SELF), mujoco.MjModel.from_xml_string(SELF))
 
