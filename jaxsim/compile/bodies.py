@@ -30,12 +30,12 @@ def compile_body(document: Document, assets: Assets, body: Body) -> None:
     values, settings, world = body.values, body.settings, body.parent is None
     if not world:
         body.pos = tuple(values["pos"].tolist())
-        body.quat = orientation(document, body.element, values, settings)
+        body.quat = orientation(body.element, values, settings)
     _given_inertia(document, body)
     low, high = settings.inertiagrouprange
     inferred = not world and (not body.explicit or settings.inertiafromgeom == "true")
     for geom in body.geoms:
-        compile_geom(document, assets, geom, inferred and low <= geom.values["group"] <= high)
+        compile_geom(assets, geom, inferred and low <= geom.values["group"] <= high)
     if inferred and (settings.inertiafromgeom != "false"):
         _inertia_from_geoms(body)
     if body.ipos is None:
@@ -48,7 +48,7 @@ def compile_body(document: Document, assets: Assets, body: Body) -> None:
         compile_joint(joint)
     _check_joints(body)
     for site in body.sites:
-        compile_site(document, site)
+        compile_site(site)
     for camera in body.cameras:
         compile_camera(document, camera)
     for light in body.lights:
@@ -65,7 +65,7 @@ def _given_inertia(document: Document, body: Body) -> None:
     values: Any = document.resolve(element)
     body.ipos = tuple(values["pos"].tolist())
     body.mass = values["mass"]
-    body.iquat = orientation(document, element, values, body.settings)
+    body.iquat = orientation(element, values, body.settings)
     diagonal, full = values["diaginertia"], values["fullinertia"]
     if diagonal is not None:
         body.inertia = tuple(diagonal.tolist())

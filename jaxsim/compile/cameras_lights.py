@@ -23,7 +23,7 @@ def compile_camera(document: Document, camera: Camera) -> None:
     """
     element, values = camera.element, camera.values
     camera.pos = tuple(values["pos"].tolist())
-    camera.quat = orientation(document, element, values, camera.settings)
+    camera.quat = orientation(element, values, camera.settings)
     if camera.frame is not None:
         camera.pos, camera.quat = accumulate(*camera.frame, camera.pos, camera.quat)
     camera.fovy = values["fovy"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxsim.compile.assets import Assets
 from jaxsim.compile.inertia import combine
-from jaxsim.compile.parts import Body
+from jaxsim.compile.parts import Body, Geom
 from jaxsim.compile.references import referenced
 from jaxsim.compile.scene import Scene
 from jaxsim.math.constants import MINVAL
@@ -17,15 +17,21 @@ __all__ = ["discard_visual", "fuse_static"]
 def fuse_static(document: Document, scene: Scene) -> None:
     """Merges bodies without joints into their parents; only those whose names nothing refers to.
 
+    Where bodies of different gravity compensation, or in a medium, would become one, they stay apart: its forces would
+    be others.
+
     Raises:
         MjcfError: the merged inertia is not positive.
     """
     default = document.compiler["fusestatic"]
+    medium = bool(document.option["density"] or document.option["viscosity"])
     fixed = referenced(document, "body") | _loaded_bodies(document, scene)
     for body in scene.bodies[1:]:
         wanted = body.values["fuse"]
         fuse = default if wanted == "auto" else wanted == "true"
-        if fuse and not body.joints and not body.mocap and not (body.name and body.name in fixed):
+        if not fuse or body.joints or body.mocap or (body.name and body.name in fixed):
+            continue
+        if not _adds_mass(body) or not (medium or _compensated_differently(body)):
             _merge(body)
 
 
@@ -37,10 +43,22 @@ def _loaded_bodies(document: Document, scene: Scene) -> set[str]:
     return {site.body.name for site in scene.sites if site.name and site.name in sites}
 
 
+def _adds_mass(body: Body) -> bool:
+    """Whether a body would change the inertia of its parent; that of the world plays no part."""
+    parent = body.parent
+    return parent is not None and parent.parent is not None and body.mass >= MINVAL
+
+
+def _compensated_differently(body: Body) -> bool:
+    """Whether gravity is compensated by another share for a body than for its parent."""
+    parent = body.parent
+    return parent is not None and body.values["gravcomp"] != parent.values["gravcomp"]
+
+
 def _merge(body: Body) -> None:
     parent = body.parent
     assert parent is not None
-    if parent.parent is not None and body.mass >= MINVAL:
+    if _adds_mass(body):
         assert parent.ipos is not None
         assert body.ipos is not None
         ipos, iquat = accumulate(body.pos, body.quat, body.ipos, body.iquat)
@@ -69,16 +87,22 @@ def _merge(body: Body) -> None:
 
 
 def discard_visual(document: Document, scene: Scene, assets: Assets) -> None:
-    """Drops geoms that cannot collide and that nothing refers to, and meshes that no other geom uses."""
+    """Drops geoms that are only seen and that nothing refers to, and meshes that no other geom uses."""
     used = referenced(document, "geom")
-    kept = []
+    kept = _tactile(document)
     for body in scene.bodies:
-        body.geoms = [geom for geom in body.geoms if not geom.visual or (geom.name and geom.name in used)]
-        kept += [geom.mesh for geom in body.geoms if geom.mesh is not None]
-    tactile = _tactile(document)
-    assets.meshes = [mesh for mesh in assets.meshes if mesh in kept or mesh.name in tactile]
+        body.geoms = [
+            geom for geom in body.geoms if not _only_seen(geom) or (geom.name and geom.name in used)
+        ]
+        kept |= {geom.values["mesh"] for geom in body.geoms}
+    assets.meshes = [mesh for mesh in assets.meshes if mesh.name in kept]
     for index, mesh in enumerate(assets.meshes):
         mesh.id = index
+
+
+def _only_seen(geom: Geom) -> bool:
+    """Whether a geom neither collides by its own bits nor feels the medium as an ellipsoid."""
+    return geom.visual and not any(geom.fluid)
 
 
 def _tactile(document: Document) -> set[str]:

@@ -8,7 +8,6 @@ from jaxsim.compile.orientation import orientation
 from jaxsim.compile.parts import Body, Geom
 from jaxsim.compile.sites import check_size, from_ends
 from jaxsim.enums import GeomType
-from jaxsim.mjcf import Document
 from jaxsim.mjcf.frames import EPS, accumulate, conjugate, cross, rotate
 
 __all__ = ["compile_geom"]
@@ -16,11 +15,10 @@ __all__ = ["compile_geom"]
 _MESHES = (GeomType.MESH, GeomType.SDF)
 
 
-def compile_geom(document: Document, assets: Assets, geom: Geom, massive: bool) -> None:
+def compile_geom(assets: Assets, geom: Geom, massive: bool) -> None:
     """Completes a geom.
 
     Args:
-        document: the model.
         assets: its compiled meshes and height fields.
         geom: the part.
         massive: whether the geom contributes to its body's inertia.
@@ -44,7 +42,7 @@ def compile_geom(document: Document, assets: Assets, geom: Geom, massive: bool) 
         geom.pos, geom.quat, geom.size = from_ends(geom)
     else:
         geom.pos = tuple(values["pos"].tolist())
-        geom.quat = orientation(document, element, values, geom.settings)
+        geom.quat = orientation(element, values, geom.settings)
     if geom.mesh is not None:
         _place_mesh(geom)
     check_size(geom)

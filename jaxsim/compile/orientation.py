@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from jaxsim.compile.settings import Settings
-from jaxsim.mjcf import Document, Element
-from jaxsim.mjcf.frames import Quat, from_axisangle, from_euler, from_xyaxes, from_zaxis, unit_quat
+from jaxsim.mjcf import Element
+from jaxsim.mjcf.defaults import Resolved
+from jaxsim.mjcf.frames import (
+    ORIENTATIONS,
+    Quat,
+    from_axisangle,
+    from_euler,
+    from_xyaxes,
+    from_zaxis,
+    unit_quat,
+)
 
 __all__ = ["orientation"]
 
-_FORMS = ("axisangle", "xyaxes", "zaxis", "euler")
 
-
-def orientation(document: Document, element: Element, values: Any, settings: Settings) -> Quat:
+def orientation(element: Element, values: Resolved, settings: Settings) -> Quat:
     """Returns an element's orientation as a unit quaternion.
 
-    A form other than `quat` wins, be it given in a default class: the last one given counts.
+    Whatever the form, the one given last counts: in the element, else in the innermost default class.
 
     Args:
-        document: the model.
         element: the element.
         values: its resolved attributes.
         settings: angle unit and Euler sequence.
@@ -27,16 +31,13 @@ def orientation(document: Document, element: Element, values: Any, settings: Set
     Raises:
         MjcfError: the orientation has no direction.
     """
-    classed = "class" in element.type.attributes
-    for source in (element, *reversed(document.default_chain(element))) if classed else (element,):
-        for form in _FORMS:
-            if form in source.attrib:
-                return _convert(element, form, source[form].tolist(), settings)
-    return unit_quat(values["quat"].tolist())
-
-
-def _convert(element: Element, form: str, numbers: list[float], settings: Settings) -> Quat:
+    form = values.last(*ORIENTATIONS)
+    if form is None or values[form] is None:
+        form = "quat"
+    numbers = values[form].tolist()
     try:
+        if form == "quat":
+            return unit_quat(numbers)
         if form == "axisangle":
             return from_axisangle(numbers[:3], settings.radians(numbers[3]))
         if form == "xyaxes":

@@ -108,7 +108,7 @@ def _walk(
 def _frame(document: Document, settings_of: SettingsOf, element: Element, outer: Frame) -> Frame:
     values: Any = document.resolve(element)
     pos = tuple(values["pos"].tolist())
-    quat = orientation(document, element, values, settings_of(element))
+    quat = orientation(element, values, settings_of(element))
     return (pos, quat) if outer is None else accumulate(*outer, pos, quat)
 
 

@@ -25,7 +25,8 @@ class Settings:
         boundinertia: least principal moment of a body, kg m^2.
         balanceinertia: whether to repair moments that violate the triangle inequality.
         alignfree: whether free bodies get the frame of their principal axes.
-        fitaabb: whether primitives are fitted to the bounding box of a mesh, not to its inertia box.
+        fitaabb: whether primitives are fitted to the bounding box of a mesh, not to its inertia box. As in C the
+            whole model's setting counts for attached ones too.
     """
 
     degree: bool
@@ -55,11 +56,11 @@ class SettingsOf:
         """Returns the settings of the model that the element was written in."""
         key = id(element.scope.compiler) if element.scope else 0
         if key not in self._known:
-            self._known[key] = _read(self._spec.compiler_of(element))
+            self._known[key] = _read(self._spec.compiler_of(element), self._spec.compiler)
         return self._known[key]
 
 
-def _read(compiler: Any) -> Settings:
+def _read(compiler: Any, whole: Any) -> Settings:
     low, high = compiler["inertiagrouprange"].tolist()
     return Settings(
         degree=compiler["angle"] == "degree",
@@ -71,7 +72,7 @@ def _read(compiler: Any) -> Settings:
         boundinertia=compiler["boundinertia"],
         balanceinertia=compiler["balanceinertia"],
         alignfree=compiler["alignfree"],
-        fitaabb=compiler["fitaabb"],
+        fitaabb=whole["fitaabb"],
     )
 
 

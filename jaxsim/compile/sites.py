@@ -6,7 +6,6 @@ from jaxsim.compile.orientation import orientation
 from jaxsim.compile.parts import Geom, Site
 from jaxsim.compile.shapes import SIZES
 from jaxsim.enums import GeomType
-from jaxsim.mjcf import Document
 from jaxsim.mjcf.frames import EPS, Quat, Vec3, accumulate, from_zaxis, normalize
 
 __all__ = ["check_size", "compile_site", "from_ends"]
@@ -15,7 +14,7 @@ _LONG = (GeomType.CAPSULE, GeomType.CYLINDER, GeomType.ELLIPSOID, GeomType.BOX)
 _NO_SITE = (GeomType.MESH, GeomType.HFIELD, GeomType.PLANE, GeomType.SDF)
 
 
-def compile_site(document: Document, site: Site) -> None:
+def compile_site(site: Site) -> None:
     """Completes a site.
 
     Raises:
@@ -30,7 +29,7 @@ def compile_site(document: Document, site: Site) -> None:
         site.pos, site.quat, site.size = from_ends(site)
     else:
         site.pos = tuple(values["pos"].tolist())
-        site.quat = orientation(document, element, values, site.settings)
+        site.quat = orientation(element, values, site.settings)
     if site.frame is not None:
         site.pos, site.quat = accumulate(*site.frame, site.pos, site.quat)
     check_size(site)

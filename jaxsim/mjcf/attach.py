@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from jaxsim.mjcf.conflict import resolve_conflicts
-from jaxsim.mjcf.defaults import ACTUATORS, DefaultClass, class_of
+from jaxsim.mjcf.defaults import class_of
 from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.errors import nearest
+from jaxsim.mjcf.hoist import nest_sections
 from jaxsim.mjcf.keyframes import Keyframes
 from jaxsim.mjcf.namespace import Namespace, names_of, references, referring, rename
 from jaxsim.mjcf.schema import schema
@@ -169,53 +168,17 @@ def _attach_assets(
 
 
 def _attach_defaults(document: Document, child: Document, namespace: Namespace) -> None:
-    """Adds the other model's default classes below our top class, shielded from what that sets."""
-    top = namespace("main")
-    if top in document.defaults:
+    """Adds the other model's default classes below our top class, of which they take nothing (`DefaultClass`)."""
+    if namespace("main") in document.defaults:
         return
-    section = next(iter(document.root.find_all("default")), None) or document.root.new("default", 0)
-    main = _copy_class(child.defaults["main"], section)
-    main.attrib["class"] = "main"
-    _shield(main, document.defaults["main"])
-    for source in child.root.find_all("default"):
-        main.children.extend(nested.copy(main) for nested in source.find_all("default"))
-    for element in main.walk():
+    around = next(iter(document.root.find_all("default")), None) or document.root.new("default", 0)
+    sections = [section.copy(around) for section in child.root.find_all("default")]
+    if not sections:
+        sections.append(Element(schema()["default"], around, around.file, around.line))
+        sections[0].scope = child.scope
+    nest_sections(sections, around, "main", child.defaults)
+    for element in sections[0].walk():
         if element.tag == "default":
             element.attrib["class"] = namespace(element["class"])
-    for element in main.children:
-        rename(element, namespace, None)
-    _append(section, main)
+    rename(sections[0], namespace, None)
     document.refresh()
-
-
-def _copy_class(source: DefaultClass, parent: Element) -> Element:
-    """Returns a new default element with the elements of a class, later ones of one tag merged into the first."""
-    copy = Element(schema()["default"], parent, parent.file, parent.line)
-    for element in source.elements:
-        same = copy.find(element.tag)
-        if same is None:
-            copy.children.append(element.copy(copy))
-        else:
-            same.attrib.update(element.attrib)
-    return copy
-
-
-def _shield(main: Element, ours: DefaultClass) -> None:
-    """Gives the schema's defaults to whatever our top class sets and the attached one leaves alone."""
-    for element in ours.elements:
-        tag = "general" if element.tag in ACTUATORS else element.tag
-        mine = main.find(tag)
-        if mine is None:
-            mine = main.new(tag, 0 if tag == "general" else None)
-        names = mine.type.attributes if tag == "general" else element.attrib
-        for name in names:
-            default = mine.type.attributes[name].default
-            if default is not None:
-                mine.attrib.setdefault(name, default)
-            elif mine.type.attributes[name].kind == "float":
-                mine.attrib.setdefault(name, _not_given(mine, name))
-
-
-def _not_given(element: Element, name: str) -> float | np.ndarray:
-    attribute = element.type.attributes[name]
-    return np.full(attribute.most or 1, np.nan) if attribute.vector else float("nan")

@@ -12,7 +12,7 @@ from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.errors import nearest
 from jaxsim.mjcf.schema import Attribute, Value
 
-__all__ = ["ACTUATORS", "DefaultClass", "Resolved", "class_of", "default_tag", "read_defaults"]
+__all__ = ["ACTUATORS", "DefaultClass", "Resolved", "class_of", "default_tag", "overlay", "read_defaults"]
 
 ACTUATORS = frozenset(
     [
@@ -42,7 +42,7 @@ class DefaultClass:
 
     Attributes:
         name: unique in the model; the top class is `main`.
-        parent: the class it refines, None for `main`.
+        parent: the class it refines, None for `main` and for the top class of an attached model.
         elements: the elements given in the class itself, in file order.
         inherited: all elements of the parent when this class was declared, its own inheritance first.
         source: the first `default` element that declares it, None for an absent `main`.
@@ -101,6 +101,14 @@ class Resolved(Mapping[str, Any]):
         """Whether the element itself sets this attribute."""
         return name in self._element.attrib
 
+    def last(self, *names: str) -> str | None:
+        """Which of these attributes is given last: in the element, else in the innermost of its default classes."""
+        for element in (self._element, *reversed(self._chain)):
+            for name in names:
+                if name in element.attrib:
+                    return name
+        return None
+
     def _resolve(self, attribute: Attribute) -> Value | None:
         value = attribute.default
         for element in (*self._chain, self._element):
@@ -153,7 +161,10 @@ def _read_nested(section: Element, parent: DefaultClass, classes: dict[str, Defa
         if name in classes:
             raise nested.error("repeated default class name", attribute="class")
         own = [child for child in nested.children if child.tag != "default"]
-        classes[name] = DefaultClass(name, parent, own, parent.chain, nested)
+        if nested.scope is section.scope:
+            classes[name] = DefaultClass(name, parent, own, parent.chain, nested)
+        else:
+            classes[name] = DefaultClass(name, None, own, [], nested)
         _read_nested(nested, classes[name], classes)
 
 

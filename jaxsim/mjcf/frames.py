@@ -14,6 +14,7 @@ from jaxsim.math.hamilton import cross
 __all__ = [
     "EPS",
     "IDENTITY",
+    "ORIENTATIONS",
     "ORIGIN",
     "Quat",
     "Vec3",
@@ -36,6 +37,9 @@ __all__ = [
 
 Vec3 = tuple[float, float, float]
 Quat = tuple[float, float, float, float]
+
+ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+"""Attributes that give the orientation of an element, each in a form of its own."""
 
 EPS = 1e-14
 """Squared lengths and other quantities below this count as zero."""

@@ -15,7 +15,8 @@ from lxml import etree
 from jaxsim.mjcf import values
 from jaxsim.mjcf.defaults import Resolved
 from jaxsim.mjcf.element import Element
-from jaxsim.mjcf.frames import from_euler
+from jaxsim.mjcf.frames import ORIENTATIONS, from_euler
+from jaxsim.mjcf.hoist import hoisted
 from jaxsim.mjcf.schema import Value
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _ANGULAR = ("range", "ref", "springref")
 
 def to_xml(document: Document) -> str:
     """Returns the XML text of a model; numbers keep every bit."""
+    document = hoisted(document)
     ours = document.compiler
     tree = etree.Element("mujoco")
     stack = [(document.root, tree)]
@@ -74,21 +76,14 @@ def _rewrite_angles(
     factor = {"radian": 1.0, "degree": np.pi / 180}
     scale = factor[str(theirs["angle"])] / factor[str(ours["angle"])]
     resolved = document.resolve(element)
-    for name in ("euler", "axisangle"):
-        if name not in element.type.attributes or not resolved.given(name):
-            continue
-        if any(
-            form in attributes for form in ("quat", "xyaxes", "zaxis", "euler", "axisangle") if form != name
-        ):
-            continue
-        numbers = np.array(resolved[name], float)
-        if name == "euler":
-            degree = theirs["angle"] == "degree"
-            quat = np.array(from_euler(numbers.tolist(), str(theirs["eulerseq"]), degree))
-            attributes.pop("euler", None)
-            attributes["axisangle"] = _axis_angle(quat, factor[str(ours["angle"])])
-        else:
-            attributes["axisangle"] = np.append(numbers[:3], numbers[3] * scale)
+    form = resolved.last(*ORIENTATIONS)
+    if form == "euler":
+        degree = theirs["angle"] == "degree"
+        quat = np.array(from_euler(resolved[form].tolist(), str(theirs["eulerseq"]), degree))
+        attributes.pop("euler", None)
+        attributes["axisangle"] = _axis_angle(quat, factor[str(ours["angle"])])
+    elif form == "axisangle":
+        attributes["axisangle"] = np.append(resolved[form][:3], resolved[form][3] * scale)
     if element.type.key == "joint" and resolved["type"] in ("hinge", "ball"):
         for name in _ANGULAR:
             if resolved.given(name):

@@ -249,6 +249,18 @@ def test_actuator_defaults_skip_classes_of_another_shortcut(shortcut, between):
         check(model(f'<actuator><{shortcut} joint="h" class="{name}" ctrlrange="0 1"/></actuator>', classes))
 
 
+@pytest.mark.parametrize("word", ["true", "false"])
+@pytest.mark.parametrize("bounds", ["-1 1", "0 0"])
+@pytest.mark.parametrize("default", ["general", "intvelocity"])
+def test_shortcuts_forget_whether_the_activation_is_limited(default, bounds, word):
+    limits = f'actlimited="{word}" actrange="{bounds}"'
+    actuators = """<intvelocity {own}/><position joint="h" timeconst=".1"/><cylinder joint="h"/><pid joint="h" ki="1"/>
+      <muscle joint="h" lengthrange="0 1"/><dcmotor joint="h" motorconst="1" resistance="1" inductance=".1"/>"""
+    for own in ('joint="h"', f'joint="h" {limits}'):
+        section = f"<actuator>{actuators.format(own=own)}</actuator>"
+        check(model(section, f"<default><{default} {limits}/></default>"))
+
+
 @pytest.mark.parametrize("target", ['joint="b"', 'site="s" refsite="r"'])
 def test_damping_ratio_of_an_orientation_servo(target):
     """Issue 7, bug 18: the servo feels the mean of three directions."""

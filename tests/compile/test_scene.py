@@ -59,6 +59,20 @@ def test_orientation_forms(form, sequence):
     check(body(inner, f'eulerseq="{sequence}"', form))
 
 
+@pytest.mark.parametrize("own", ["", *ORIENTATIONS[:2]])
+@pytest.mark.parametrize("inner", ["", *ORIENTATIONS[:2]])
+@pytest.mark.parametrize("outer", ORIENTATIONS)
+def test_the_orientation_given_last_counts(outer, inner, own):
+    """Whatever the form: that of the element, else of the innermost class."""
+    tags = (("geom", 'type="box" size=".1 .2 .3"'), ("site", ""), ("camera", ""))
+    defaults = [" ".join(f"<{tag} {form}/>" for tag, _ in tags) for form in (outer, inner)]
+    elements = "".join(f'<{tag} class="d" {rest} {own}/>' for tag, rest in tags)
+    check(
+        f"""<mujoco><default>{defaults[0]}<default class="d">{defaults[1]}</default></default>
+        <worldbody>{elements}</worldbody></mujoco>"""
+    )
+
+
 def test_radian():
     check(
         body('<joint range="-1 1" ref=".1" springref=".2"/><geom size="1" euler="1 2 3"/>', 'angle="radian"')
@@ -214,6 +228,19 @@ def test_static_bodies_are_fused(fuse):
     )
 
 
+@pytest.mark.parametrize(
+    "option", ["", '<option density="1"/>', '<option viscosity=".1"/>', '<option wind="1 0 0"/>']
+)
+@pytest.mark.parametrize("own", ["", 'gravcomp="1"', 'gravcomp="1" fuse="false"', 'mocap="true"'])
+@pytest.mark.parametrize("inside", ["<site/>", '<geom size=".2"/>'])
+def test_fused_bodies_feel_the_same_forces(option, own, inside):
+    inner = f'<body pos="0 1 0" gravcomp="1">{inside}<body><geom size=".1"/></body></body>'
+    check(
+        f"""<mujoco><compiler fusestatic="true"/>{option}<worldbody><body {own}><geom size=".1"/>{inner}</body>
+        <body pos="1 0 0"><joint/><geom size=".1"/>{inner}</body></worldbody></mujoco>"""
+    )
+
+
 def test_a_free_body_may_stand_on_a_fused_one():
     free = '<body pos="1 0 0" euler="0 0 20"><freejoint/><geom size=".1"/></body>'
     inner = f'<geom size=".1"/>{free}'
@@ -230,6 +257,24 @@ def test_visual_geoms_are_discarded():
       <geom size=".1" contype="0" conaffinity="0"/>
         <geom size=".2" material="m"/><geom name="seen" size=".3" contype="0" conaffinity="0"/></body></worldbody>
         <sensor><framepos objtype="geom" objname="seen"/></sensor></mujoco>"""
+    )
+
+
+@pytest.mark.parametrize("shape", ['size=".1"', 'type="mesh" mesh="m"', 'type="box" mesh="m"'])
+def test_geoms_that_a_medium_acts_on_are_kept(shape):
+    check(
+        f"""<mujoco><compiler discardvisual="true"/><option density="1"/>
+        <asset><mesh name="m" builtin="cone" params="8 .3"/></asset><worldbody><body><freejoint/><geom size=".1"/>
+        <geom {shape} contype="0" conaffinity="0" fluidshape="ellipsoid"/></body></worldbody></mujoco>"""
+    )
+
+
+@pytest.mark.parametrize("bits", ["", 'contype="0" conaffinity="0"'])
+def test_meshes_that_primitives_are_fitted_to_stay_with_them(bits):
+    check(
+        f"""<mujoco><compiler discardvisual="true"/><asset><mesh name="m" builtin="cone" params="8 .3"/>
+        <mesh name="n" builtin="cone" params="9 .3"/></asset><worldbody><geom type="mesh" mesh="n"/>
+        <geom type="box" mesh="m" {bits}/></worldbody></mujoco>"""
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from jaxsim import Spec
 from jaxsim.mjcf import MjcfError
+from tests.compile.oracle import check, differences
 
 from .oracle import assert_same_model
 
@@ -74,6 +75,59 @@ def test_same_as_the_oracle(parent: Path) -> None:
 def test_written_model_means_the_same(parent: Path) -> None:
     written = Spec.from_file(parent).to_xml()
     assert_same_model(Spec.from_string(written), mujoco.MjModel.from_xml_path(str(parent)))
+
+
+DEFAULTS = [
+    ('<geom friction="1 .5 .4"/>', '<geom friction=".7"/>'),
+    ('<geom solimp=".5 .6 .01 .3 3"/>', '<geom solimp=".7"/>'),
+    ('<geom fluidcoef="1 2 3 4 5" fluidshape="ellipsoid"/>', '<geom fluidcoef=".7" fluidshape="ellipsoid"/>'),
+    ('<geom material="m" euler="90 0 0"/>', ""),
+    ('<geom euler="90 0 0"/>', '<geom quat="1 0 1 0"/>'),
+    ('<site size="1 2 3"/>', '<site size=".7"/>'),
+    ('<joint damping="1 2 3" solreflimit=".5 .6"/>', '<joint damping=".7" solreflimit=".7"/>'),
+    ('<general gainprm="1 2 3"/>', '<general gainprm="5"/>'),
+    ('<motor gear="3"/>', '<motor gear="5"/><general ctrlrange="0 1"/>'),
+    ('<position kp="30" kv="3"/>', '<motor gear="2"/>'),
+    ('<pid kp="30" ki="2"/>', ""),
+    ('<muscle force="3"/>', ""),
+    ('<motor user="1 2"/>', ""),
+    ("", '<geom friction="1 2 3"/></default><default><geom friction=".5"/><default class="d"/>'),
+]
+FOLLOWS = """<mujoco><default>{}</default><worldbody><body><joint name="j"/><site/>
+  <geom size=".1 .2" type="capsule"/></body></worldbody><actuator><motor joint="j"/><position joint="j"/>
+  <pid joint="j"/><muscle joint="j" lengthrange="0 1"/>
+  </actuator></mujoco>"""
+LEADS = """<mujoco><default>{}</default><asset><model name="sub" file="sub.xml"/><material name="m"/></asset><worldbody>
+  <body childclass="main"><joint name="i"/><geom size=".1 .2" type="capsule"/><attach model="sub" prefix="a_"/></body>
+  <geom size=".1"/></worldbody><actuator><motor joint="i"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize(("ours", "theirs"), DEFAULTS)
+def test_defaults_of_the_whole_model_do_not_reach_attached_ones(ours: str, theirs: str) -> None:
+    parent, assets = LEADS.format(ours), {"sub.xml": FOLLOWS.format(theirs).encode()}
+    model = check(parent, assets)
+    written = Spec.from_string(parent, assets=assets).to_xml()
+    assert not differences(model, check(written))
+
+
+@pytest.mark.parametrize(
+    "inner", ['quat="1 0 1 0"', 'axisangle="0 0 1 .5"', 'euler=".1 .2 .3"', 'zaxis="1 0 0"']
+)
+@pytest.mark.parametrize("outer", ['axisangle="1 0 0 .7"', 'euler=".3 .2 .1"'])
+def test_written_orientations_are_those_given_last(outer: str, inner: str) -> None:
+    child = f"""<mujoco><compiler angle="radian"/><default><geom {outer}/><default class="d"><geom {inner}/></default>
+      </default><worldbody><geom class="d" type="box" size="1 2 3"/></worldbody></mujoco>"""
+    parent, assets = LEADS.format(""), {"sub.xml": child.encode()}
+    model = check(parent, assets)
+    assert not differences(model, check(Spec.from_string(parent, assets=assets).to_xml()))
+
+
+@pytest.mark.parametrize("ours", ["true", "false"])
+@pytest.mark.parametrize("theirs", ["true", "false"])
+def test_primitives_are_fitted_as_the_whole_model_says(ours: str, theirs: str) -> None:
+    child = f"""<mujoco><compiler fitaabb="{theirs}"/><asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>
+      <worldbody><geom type="box" mesh="m"/><geom type="sphere" mesh="m"/></worldbody></mujoco>"""
+    check(f'<mujoco><compiler fitaabb="{ours}"/>{LEADS.format("")[8:]}', {"sub.xml": child.encode()})
 
 
 def test_self_attachment() -> None:

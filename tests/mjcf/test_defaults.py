@@ -84,9 +84,12 @@ def test_springlength_of_one_number_fills_both() -> None:
 
 def test_nan_means_not_given_where_there_is_no_default() -> None:
     xml = """<mujoco><default><geom fromto="0 0 0 1 1 1" mass="3"/></default>
-      <worldbody><geom name="g" fromto="nan 0 0 0 0 0" mass="nan"/></worldbody></mujoco>"""
+      <worldbody><geom name="g" fromto="nan 0 0 0 0 0" mass="nan"/><body><joint name="j"/><geom mass="1" size="1"
+      fromto="nan 0 0 0 0 0"/></body></worldbody><actuator><motor joint="j" user="nan"/></actuator></mujoco>"""
     spec = Spec.from_string(xml)
     geom = spec.find("geom", "g")
     assert geom is not None
     assert spec.resolve(geom)["fromto"] is None
     assert spec.resolve(geom)["mass"] is None
+    geom["size"] = 1
+    assert spec.compile().actuator_user.shape == (1, 0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxsim.enums import BiasType, CtrlInput, DynType, GainType, TrnType
 from jaxsim.mjcf import Element
+from jaxsim.mjcf.defaults import overlay
 
 __all__ = ["General", "merge", "unit"]
 
@@ -145,7 +146,8 @@ def merge(actuator: General, element: Element) -> None:
     if "interp" in element.attrib:
         actuator.interp = ("zoh", "linear", "cubic").index(element["interp"])
     if "user" in element.attrib:
-        actuator.user = element["user"].tolist()
+        user = overlay(element.attribute("user"), None, element["user"])
+        actuator.user = None if user is None else np.asarray(user).tolist()
     if "input" in element.attrib:
         actuator.input = sum(int(_INPUTS[word]) for word in element["input"])
     for name, trntype in _TRANSMISSIONS.items():

@@ -18,7 +18,8 @@ def apply_shortcut(actuator: General, element: Element, outer: Sequence[General]
     """Sets the general parameters that a shortcut's own attributes stand for.
 
     What the element does not give is taken from the innermost default class that last used the same shortcut, or a
-    general actuator with the same type of gain; otherwise it has the shortcut's own default.
+    general actuator with the same type of gain; otherwise it has the shortcut's own default. Whether the activation is
+    limited is never taken, not even from the element: as in C a shortcut leaves that to its range.
 
     Args:
         actuator: the actuator, as its default classes left it.
@@ -31,12 +32,11 @@ def apply_shortcut(actuator: General, element: Element, outer: Sequence[General]
     tag = element.tag
     if tag != "general":
         gain, build = _SHORTCUTS[tag]
+        actuator.actlimited = "auto"
         if actuator.shortcut != tag:
             actuator.actdim, actuator.actearly = -1, False
         related = _related(actuator, tag, gain)
         if not related:
-            if actuator.gaintype == GainType.DCMOTOR and "actlimited" not in element:
-                actuator.actlimited = "auto"
             own = {name: getattr(actuator, name) for name in ("inheritrange", "input") if name in element}
             actuator.reset()
             source = next((past for past in reversed(outer) if _related(past, tag, gain)), None)
