@@ -9,6 +9,7 @@ contact, a *tether*, has a normal row alone, no friction.
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxsim.data import Contact, Data
@@ -29,11 +30,27 @@ def adhesive(model: Model) -> bool:
 
 def in_use(model: Model, contact: Contact) -> tuple[Array, Array | None]:
     """Which contacts have rows, and which of these are tethers (None: there are no adhesive contacts), (n, W)."""
-    touching = contact.dist < contact.includemargin
+    touching, moves = contact.dist < contact.includemargin, _moves(model, contact)
+    if moves is not None:
+        touching = touching & moves
     if not adhesive(model):
         return touching, None
     tether = (contact.adhesion != 0) & (contact.geom[:, 0] >= 0) & ~touching
+    tether = tether if moves is None else tether & moves
     return touching | tether, tether
+
+
+def _moves(model: Model, contact: Contact) -> Array | None:
+    """Which contacts (n, W) are between geoms that can move against each other; None: all.
+
+    Explicit pairs alone may be of geoms that cannot.
+    """
+    pairs, link = slot_layout(model).pairs, np.where(model.body_treeid >= 0, model.body_weldid, 0)
+    link = link[model.geom_bodyid]
+    if not (link[pairs.geom1] == link[pairs.geom2]).any():
+        return None
+    first, second = (jnp.asarray(link)[jnp.maximum(contact.geom[:, side], 0)] for side in (0, 1))
+    return first != second
 
 
 def surface_velocity(model: Model, data: Data, rows: ContactRows, contact: Contact) -> Array:

@@ -194,6 +194,40 @@ def test_forces_on_bodies(kind):
         assert error(slope[k], numeric[k]) < 1e-4, k
 
 
+STATIC = """<mujoco><worldbody><site name="w"/><body pos="0 0 1"><geom size=".1"/><site name="s" pos=".1 0 0"/></body>
+  <body pos="1 0 1"><joint axis="0 1 0"/><geom size=".1" pos=".3 0 0"/><site name="t"/>
+  <body pos="0 0 .3"><geom size=".1"/><site name="u" pos=".2 0 0"/></body></body></worldbody><tendon>
+  <spatial stiffness="10" springlength="0"><site site="w"/><site site="s"/></spatial>
+  <spatial stiffness="20" springlength="0"><site site="t"/><site site="u"/></spatial></tendon>
+  <sensor><force site="s"/><force site="u"/></sensor></mujoco>"""
+
+
+def test_forces_of_tendons_that_cannot_move():
+    """Between static bodies and within a link no joint feels them, but bodies do."""
+    m, model = load(STATIC)
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    ours = jax.jit(jaxsim.forward)(model, jaxsim.make_data(model))
+    assert np.abs(d.cfrc_ext).max() > 1
+    for name in ("cfrc_ext", "cfrc_int", "sensordata"):
+        assert error(getattr(ours, name), getattr(d, name)) < TOLERANCE, name
+
+
+def test_delayed_sensors_of_force_with_runge_kutta():
+    """They are measured at the end of a step, where the stages' own results are gone."""
+    m, model = load("""<mujoco><option integrator="RK4"/><worldbody><site name="w"/>
+      <body pos="0 0 1"><joint axis="0 1 0"/><geom size=".1" pos=".3 0 0"/><site name="s" pos=".3 0 .1"/></body>
+      </worldbody><tendon><spatial armature=".5"><site site="w"/><site site="s"/></spatial></tendon>
+      <sensor><force site="s" nsample="2" delay=".004"/></sensor></mujoco>""")
+    d = mujoco.MjData(m)
+    d.qvel[:] = 1
+    data, step = put_state(model, d), jax.jit(jaxsim.step)
+    for _ in range(4):
+        mujoco.mj_step(m, d)
+        data = step(model, data)
+        assert error(data.sensordata, d.sensordata) < 1e-6
+
+
 def observe(model, data):
     names = ("ten_length", "ten_velocity", "qfrc_spring", "qfrc_damper", "qfrc_bias", "qfrc_actuator", "M")
     return {name: getattr(data, name) for name in names}

@@ -181,3 +181,24 @@ def test_njmax_bounds_the_rows_and_is_flagged():
     assert int(out.warning) & jaxsim.WarningBit.CONTACT_OVERFLOW
     with pytest.raises(ValueError, match="njmax=23 rows are too few"):
         jaxsim.make_data(_pile(23))
+
+
+def test_explicit_pairs_that_cannot_move_have_no_rows() -> None:
+    """Of static geoms, with a mocap body, and within a link: listed, without force, and nothing else feels them."""
+    text = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 .1"/>
+      <geom name="a" type="box" size=".2 .2 .2" pos="2 0 0"/><geom name="b" size=".2" pos="2 0 .1"/>
+      <body mocap="true" pos="2 0 .2"><geom name="c" size=".2" contype="0" conaffinity="0"/></body>
+      <body pos="0 0 .09"><freejoint/><geom name="box" type="box" size=".1 .1 .1"/>
+      <body pos="0 0 .2"><geom name="top" size=".15" contype="0"/></body></body></worldbody><contact>
+      <pair geom1="a" geom2="b"/><pair geom1="a" geom2="c"/><pair geom1="box" geom2="top"/></contact></mujoco>"""
+    mj_model = mujoco.MjModel.from_xml_string(text)
+    mj_data = mujoco.MjData(mj_model)
+    mj_data.qvel[:] = 1, 0.3, -1, 0.5, 2, 0.2
+    model = jaxsim.load_model(text)
+    data = jaxsim.make_data(model).replace(qvel=jnp.asarray(mj_data.qvel))
+    step = jax.jit(jaxsim.step)
+    for _ in range(3):
+        mujoco.mj_step(mj_model, mj_data)
+        data = step(model, data)
+        assert (int(data.ncon), int(data.nefc)) == (mj_data.ncon, mj_data.nefc)
+        np.testing.assert_allclose(data.qacc, mj_data.qacc, atol=1e-6)

@@ -81,7 +81,7 @@ def tendon_bias(model: Model, data: Data) -> Data:
     armature = _armature(model)
     if armature is None or not len(pulls(model.static).entry):
         return data
-    force = tendon_forces_to_dofs(model, data, armature * _jacobian_rate(model, data))
+    force = tendon_forces_to_dofs(model, data, armature * _acceleration(model, data))
     return data.replace(qfrc_bias=data.qfrc_bias + force)
 
 
@@ -90,17 +90,15 @@ def armature_forces(model: Model, data: Data) -> Array | None:
     armature = _armature(model)
     if armature is None:
         return None
-    rows, cols = tendon_entries(model.static)
-    rate = add_rows(data.work.ten_J * take(data.qacc, cols), rows, model.ntendon)
-    return -armature * (rate + _jacobian_rate(model, data))
+    return -armature * _acceleration(model, data, data.qacc)
 
 
-def _jacobian_rate(model: Model, data: Data) -> Array:
-    """The rate of change of the Jacobian times velocity (ntendon, W), m/s^2: accelerations of lengths at qacc = 0."""
+def _acceleration(model: Model, data: Data, qacc: Array | None = None) -> Array:
+    """Accelerations of the lengths of spatial tendons (ntendon, W), m/s^2, at `qacc`; None: at 0."""
     paths = tendon_paths(model.static)
     straight, wrapping = paths.straight, paths.wrapping
     at = places(model, data)
-    motion = _Motion.of(model, data)
+    motion = _Motion.of(model, data, qacc)
     sites, geoms = model.site_bodyid, model.geom_bodyid[wrapping.geom]
 
     def moved(which: Segments, points: tuple[Array, Array]) -> list[tuple[Array, Array]]:
@@ -133,7 +131,7 @@ def _jacobian_rate(model: Model, data: Data) -> Array:
 class _Motion(NamedTuple):
     """Velocities and accelerations of bodies (nbody, 6, W), rotation first, about their trees' centres of mass.
 
-    The accelerations are those of qacc = 0, without gravity.
+    The accelerations are without gravity.
     """
 
     centre: Array
@@ -141,8 +139,10 @@ class _Motion(NamedTuple):
     acceleration: Array
 
     @classmethod
-    def of(cls, model: Model, data: Data) -> _Motion:
+    def of(cls, model: Model, data: Data, qacc: Array | None) -> _Motion:
         rate = data.cdof_dot * data.qvel[:, None]
+        if qacc is not None:
+            rate = rate + data.cdof * qacc[:, None]
         acceleration = mask_product(tree(model.static).path, rate)
         return cls(take(data.subtree_com, model.body_rootid), data.cvel, acceleration)
 
