@@ -248,6 +248,16 @@ def test_actuator_defaults_skip_classes_of_another_shortcut(shortcut, between):
         check(model(f'<actuator><{shortcut} joint="h" class="{name}" ctrlrange="0 1"/></actuator>', classes))
 
 
+@pytest.mark.parametrize("between", ["", '<general gaintype="user"/>', '<general gear="2"/>'])
+@pytest.mark.parametrize("default", ["position", "velocity", "intvelocity", "cylinder", "pid"])
+def test_inputs_of_another_type_of_gain_are_forgotten(default, between):
+    classes = f'<default><{default}/><default class="c">{between}</default></default>'
+    actuators = """<general class="c" joint="h" gaintype="affine"/><general class="c" joint="h" gaintype="user"/>
+      <general class="c" joint="ball" gaintype="so3" biastype="so3" dyntype="none" gainprm="1" biasprm="0 -1"/>
+      <general class="c" joint="h" gaintype="pid" biastype="affine" dyntype="none" gainprm="0"/>"""
+    check(model(f"<actuator>{actuators}</actuator>", classes))
+
+
 @pytest.mark.parametrize("word", ["true", "false"])
 @pytest.mark.parametrize("bounds", ["-1 1", "0 0"])
 @pytest.mark.parametrize("default", ["general", "intvelocity"])
