@@ -13,6 +13,7 @@ from jaxsim.pipeline.sensors import (
     limit,
     position,
     rangefinder,
+    region,
     tactile,
     touch,
     user,
@@ -45,6 +46,7 @@ _PARTLY = {
     SensorType.RANGEFINDER: rangefinder.refusal,
     SensorType.TACTILE: tactile.refusal,
     **dict.fromkeys(distance.SENSORS, distance.refusal),
+    **dict.fromkeys((SensorType.TOUCH, SensorType.INSIDESITE, SensorType.CONTACT), region.refusal),
 }
 """Types of which some sensors are not computed."""
 
