@@ -171,6 +171,7 @@ class Model(Catalogue):
     # sites
     site_type: np.ndarray = static("nsite", "enums.GeomType, for drawing")
     site_bodyid: np.ndarray = static("nsite", "body")
+    site_dataid: np.ndarray = static("nsite", "mesh, for drawing; -1: none")
     site_matid: Array = leaf("nsite", "material; -1: none", dtype=np.int32, inert=True)
     site_group: np.ndarray = static("nsite", "group")
     site_size: Array = leaf("nsite 3", "sizes by type, m")

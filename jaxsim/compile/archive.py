@@ -21,7 +21,7 @@ from jaxsim.pytree import Record
 
 __all__ = ["FORMAT", "read_model", "save_model"]
 
-FORMAT = 4
+FORMAT = 5
 """Version of the file format; it changes when an older reader would misread a newer file."""
 
 _HEADER = "header"

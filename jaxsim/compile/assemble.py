@@ -144,14 +144,16 @@ def _refuse(document: Document) -> None:
 
 
 def _hulls(document: Document, scene: Scene) -> set[str]:
-    """Returns the names of the meshes whose convex hull is needed: those that collide."""
+    """Returns the names of the meshes that get a convex hull: those that collide and, as in C, those of sites."""
     paired = paired_geoms(document)
-    return {
+    sites = {site.values["mesh"] for site in scene.sites}
+    geoms = {
         geom.values["mesh"]
         for geom in scene.geoms
         if geom.values["type"] in ("mesh", "sdf")
         and (geom.values["contype"] or geom.values["conaffinity"] or (geom.name and geom.name in paired))
-    } - {None}
+    }
+    return (geoms | sites) - {None}
 
 
 def _name(names: Names, scene: Scene, assets: Assets) -> None:

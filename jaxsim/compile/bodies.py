@@ -48,7 +48,7 @@ def compile_body(document: Document, assets: Assets, body: Body) -> None:
         compile_joint(joint)
     _check_joints(body)
     for site in body.sites:
-        compile_site(site)
+        compile_site(assets, site)
     for camera in body.cameras:
         compile_camera(document, camera)
     for light in body.lights:

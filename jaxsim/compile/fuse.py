@@ -87,14 +87,14 @@ def _merge(body: Body) -> None:
 
 
 def discard_visual(document: Document, scene: Scene, assets: Assets) -> None:
-    """Drops geoms that are only seen and that nothing refers to, and meshes that no other geom uses."""
+    """Drops geoms that are only seen and that nothing refers to, and meshes that no geom left uses, nor a site."""
     used = referenced(document, "geom")
     kept = _tactile(document)
     for body in scene.bodies:
         body.geoms = [
             geom for geom in body.geoms if not _only_seen(geom) or (geom.name and geom.name in used)
         ]
-        kept |= {geom.values["mesh"] for geom in body.geoms}
+        kept |= {item.values["mesh"] for item in (*body.geoms, *body.sites)}
     assets.meshes = [mesh for mesh in assets.meshes if mesh.name in kept]
     for index, mesh in enumerate(assets.meshes):
         mesh.id = index

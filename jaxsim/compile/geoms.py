@@ -109,8 +109,7 @@ def _bounds(assets: Assets, geom: Geom) -> None:
         geom.rbound = (width**2 + depth**2 + max(height**2, base**2)) ** 0.5
     elif geom.mesh is not None:
         low, high = geom.mesh.box
-        reach = [max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)]
-        geom.size = (reach[0], reach[1], reach[2])
+        geom.size = reach = geom.mesh.reach
         center = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
         half = [(b - a) / 2 for a, b in zip(low, high, strict=True)]
         geom.aabb = (*center, *half)

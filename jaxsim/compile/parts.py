@@ -129,13 +129,20 @@ class Geom(Part):
 
 @dataclass(eq=False)
 class Site(Part):
-    """A site; its pose is in the body frame."""
+    """A site; its pose is in the body frame.
+
+    Attributes:
+        mesh: the mesh it shows.
+        material: name of its material.
+    """
 
     body: Body = None  # pyright: ignore[reportAssignmentType]
     type: GeomType = GeomType.SPHERE
     pos: Vec3 = ORIGIN
     quat: Quat = IDENTITY
     size: Vec3 = ORIGIN
+    mesh: Mesh | None = None
+    material: str = ""
 
 
 @dataclass(eq=False)

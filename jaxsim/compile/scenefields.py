@@ -190,7 +190,8 @@ def _sites(scene: Scene, names: Names) -> dict[str, list[Any]]:
     return {
         "site_type": [site.type for site in sites],
         "site_bodyid": [site.body.id for site in sites],
-        "site_matid": [_material(names, site, site.values["material"]) for site in sites],
+        "site_dataid": [site.mesh.id if site.mesh is not None else -1 for site in sites],
+        "site_matid": [_material(names, site, site.material) for site in sites],
         **landed("site", "site_", _values(sites)),
         "site_size": [site.size for site in sites],
         "site_pos": [site.pos for site in sites],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxsim.compile.assets import Assets
 from jaxsim.compile.orientation import orientation
 from jaxsim.compile.parts import Geom, Site
 from jaxsim.compile.shapes import SIZES
@@ -11,11 +12,15 @@ from jaxsim.mjcf.frames import EPS, Quat, Vec3, accumulate, from_zaxis, normaliz
 __all__ = ["check_size", "compile_site", "from_ends"]
 
 _LONG = (GeomType.CAPSULE, GeomType.CYLINDER, GeomType.ELLIPSOID, GeomType.BOX)
-_NO_SITE = (GeomType.MESH, GeomType.HFIELD, GeomType.PLANE, GeomType.SDF)
+_NO_SITE = (GeomType.HFIELD, GeomType.PLANE, GeomType.SDF)
 
 
-def compile_site(site: Site) -> None:
+def compile_site(assets: Assets, site: Site) -> None:
     """Completes a site.
+
+    Args:
+        assets: the model's compiled meshes.
+        site: the part.
 
     Raises:
         MjcfError: the site is not valid.
@@ -23,7 +28,9 @@ def compile_site(site: Site) -> None:
     element, values = site.element, site.values
     site.type = GeomType[values["type"].upper()]
     if site.type in _NO_SITE:
-        raise element.error("a site cannot be a mesh, height field or plane", attribute="type")
+        raise element.error("a site cannot be a height field, plane or sdf", attribute="type")
+    if (site.type == GeomType.MESH) != bool(values["mesh"]):
+        raise element.error("a mesh site, and only such a site, needs a mesh", attribute="mesh")
     site.size = tuple(values["size"].tolist())
     if values["fromto"] is not None:
         site.pos, site.quat, site.size = from_ends(site)
@@ -32,6 +39,11 @@ def compile_site(site: Site) -> None:
         site.quat = orientation(element, values, site.settings)
     if site.frame is not None:
         site.pos, site.quat = accumulate(*site.frame, site.pos, site.quat)
+    site.material = values["material"] or ""
+    if values["mesh"]:
+        site.mesh = assets.mesh(element, values["mesh"])
+        site.size = site.mesh.reach
+        site.material = site.material or site.mesh.material
     check_size(site)
 
 

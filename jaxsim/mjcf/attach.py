@@ -127,7 +127,7 @@ def attach_model(
             if "class" in copy.type.attributes:
                 copy.attrib.setdefault("class", "main")
             rename(copy, namespace, None)
-            if all(_leads_somewhere(space, name, available) for _, _, space, name in references(copy)):
+            if _comes_along(tag, copy, available):
                 _append(document.section(tag), copy)
                 copies.append((element, copy))
                 for space, values in names_of([copy]).items():
@@ -137,8 +137,17 @@ def attach_model(
     return twin
 
 
-def _leads_somewhere(space: str, name: str, available: dict[str, set[str]]) -> bool:
-    return space == "default" or (space, name) == ("body", "world") or name in available.get(space, ())
+def _comes_along(section: str, element: Element, available: dict[str, set[str]]) -> bool:
+    """Whether all references of an element lead to something that came along.
+
+    As in C the world body may be named by excluded pairs and, beside something that came along, by sensors.
+    """
+    names = [(space, name) for _, _, space, name in references(element) if space != "default"]
+    inside = [name in available.get(space, ()) for space, name in names]
+    either = [found or pair == ("body", "world") for found, pair in zip(inside, names, strict=True)]
+    if section == "sensor":
+        return all(either) and (any(inside) or not names)
+    return all(either if section == "contact" else inside)
 
 
 def _append(section: Element, element: Element) -> None:

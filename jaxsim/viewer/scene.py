@@ -143,7 +143,7 @@ def make_scene(model: Model) -> Scene:
     for kind, count, name in ((ObjType.GEOM, model.ngeom, "geom"), (ObjType.SITE, model.nsite, "site")):
         fields = {
             k: np.asarray(getattr(model, f"{name}_{k}"))
-            for k in ("type", "size", "matid", "rgba", "group", "bodyid")
+            for k in ("type", "size", "dataid", "matid", "rgba", "group", "bodyid")
         }
         for i in range(count):
             shape, size = int(fields["type"][i]), fields["size"][i].astype(float)
@@ -152,7 +152,7 @@ def make_scene(model: Model) -> Scene:
             )
             if look.rgba[3] <= 0:
                 continue
-            key = (shape, int(model.geom_dataid[i]) if name == "geom" else -1, tuple(size))
+            key = (shape, int(fields["dataid"][i]), tuple(size))
             if key not in meshes:
                 meshes[key] = _mesh(model, *key[:2], size, extent)
             mesh = _mapped(meshes[key], look.texture, repeat, uniform, shape, size)

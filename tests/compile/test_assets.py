@@ -11,6 +11,7 @@ from jaxsim import make_data
 from jaxsim.compile import load_model
 from jaxsim.enums import GeomType
 from jaxsim.mjcf import MjcfError
+from jaxsim.results import UnsupportedError
 from tests.compile.oracle import check
 
 VERT = np.array(
@@ -189,6 +190,47 @@ def png(pixels: np.ndarray) -> bytes:
 def hfield(attributes: str) -> str:
     return f"""<mujoco><asset><hfield name="h" size="1 2 .5 .1" {attributes}/></asset>
       <worldbody><geom type="hfield" hfield="h" pos="0 0 1"/></worldbody></mujoco>"""
+
+
+SITE_MESHES = """<asset><material name="q"/><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1" material="q"/>
+  <mesh name="n" builtin="sphere" params="2"/></asset>"""
+
+
+@pytest.mark.parametrize("discard", ["true", "false"])
+@pytest.mark.parametrize("size", ["", 'size="0 0 0"'])
+def test_mesh_sites(discard, size):
+    ours = check(
+        f"""<mujoco><compiler discardvisual="{discard}"/>{SITE_MESHES}<worldbody><frame pos="1 0 0" euler="0 0 90">
+        <site type="mesh" mesh="m" pos="1 2 3" {size}/><body><geom size=".1"/><site type="mesh" mesh="n"/></body>
+        </frame><geom type="mesh" mesh="n" contype="0" conaffinity="0"/><site/></worldbody></mujoco>"""
+    )
+    assert ours.site_dataid.tolist() == [0, -1, 1]
+
+
+@pytest.mark.parametrize(
+    "site", ['type="mesh"', 'mesh="m"', 'type="box" mesh="m"', 'type="mesh" mesh="none"']
+)
+def test_mesh_sites_and_no_others_have_a_mesh(site):
+    with pytest.raises(MjcfError) as caught:
+        load_model(f"<mujoco>{SITE_MESHES}<worldbody><site {site}/></worldbody></mujoco>")
+    assert caught.value.attribute == "mesh"
+
+
+@pytest.mark.parametrize(
+    "sensor",
+    [
+        '<touch site="s"/>',
+        '<contact site="s"/>',
+        '<insidesite site="s" objtype="geom" objname="g"/>',
+    ],
+)
+def test_volumes_of_mesh_sites_are_refused_by_name(sensor):
+    model = """<mujoco>{}<worldbody><body><freejoint/><geom name="g" size=".1"/><site name="s" type="mesh" mesh="m"/>
+      <site name="t"/></body></worldbody><sensor><framepos objtype="site" objname="s"/>
+      <insidesite site="t" objtype="site" objname="s"/>{}</sensor></mujoco>"""
+    make_data(load_model(model.format(SITE_MESHES, "")))
+    with pytest.raises(UnsupportedError, match="the volume of a site of type mesh"):
+        make_data(load_model(model.format(SITE_MESHES, sensor)))
 
 
 def test_height_fields():

@@ -1,7 +1,10 @@
 """Contacts, equality, tendons, actuators, sensors, options and keyframes against the C compiler."""
 
+import mujoco
 import pytest
 
+from jaxsim.compile import load_model
+from jaxsim.mjcf import MjcfError
 from tests.compile.oracle import check
 
 ARM = """<body name="a" pos="0 0 1" euler="10 20 30"><joint name="h" axis="1 2 3" range="-40 50" pos=".1 0 0"/>
@@ -247,6 +250,26 @@ def test_actuator_defaults_skip_classes_of_another_shortcut(shortcut, between):
       <default class="c"><motor ctrlrange="-1 2"/></default></default></default></default>"""
     for name in "abc":
         check(model(f'<actuator><{shortcut} joint="h" class="{name}" ctrlrange="0 1"/></actuator>', classes))
+
+
+@pytest.mark.parametrize("between", ["", '<general gaintype="user"/>', '<general gear="2"/>'])
+@pytest.mark.parametrize("default", ["position", "velocity", "intvelocity", "cylinder", "pid"])
+def test_inputs_of_another_type_of_gain_are_forgotten(default, between):
+    classes = f'<default><{default}/><default class="c">{between}</default></default>'
+    actuators = """<general class="c" joint="h" gaintype="affine"/><general class="c" joint="h" gaintype="user"/>
+      <general class="c" joint="ball" gaintype="so3" biastype="so3" dyntype="none" gainprm="1" biasprm="0 -1"/>
+      <general class="c" joint="h" gaintype="pid" biastype="affine" dyntype="none" gainprm="0"/>"""
+    check(model(f"<actuator>{actuators}</actuator>", classes))
+
+
+@pytest.mark.parametrize("actuator", ['<damper joint="h"/>', '<adhesion body="f"/>'])
+def test_controls_below_zero_are_refused_from_defaults_too(actuator):
+    xml = model(f"<actuator>{actuator}</actuator>", '<default><motor ctrlrange="-1 1"/></default>')
+    with pytest.raises(ValueError, match="control range cannot be negative"):
+        mujoco.MjModel.from_xml_string(xml)
+    with pytest.raises(MjcfError) as caught:
+        load_model(xml)
+    assert caught.value.attribute == "ctrlrange"
 
 
 @pytest.mark.parametrize("word", ["true", "false"])

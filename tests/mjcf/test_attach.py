@@ -130,6 +130,19 @@ def test_primitives_are_fitted_as_the_whole_model_says(ours: str, theirs: str) -
     check(f'<mujoco><compiler fitaabb="{ours}"/>{LEADS.format("")[8:]}', {"sub.xml": child.encode()})
 
 
+def test_what_names_the_world_comes_along_as_in_c() -> None:
+    sensors = """<framepos objtype="body" objname="world"/><subtreecom body="world"/><clock/>
+      <framepos objtype="body" objname="b" reftype="body" refname="world"/><contact body2="world"/>
+      <framelinvel objtype="body" objname="world" reftype="body" refname="b"/><contact body1="b" body2="world"/>
+      <fromto body1="world" geom2="g" cutoff="1"/>"""
+    child = f"""<mujoco><worldbody><body name="b"><joint/><geom name="g" size=".1"/></body></worldbody>
+      <contact><exclude body1="b" body2="world"/></contact><equality><weld body1="b" body2="world"/><weld body1="b"/>
+      </equality><sensor>{sensors}</sensor><custom><tuple name="t"><element objtype="body" objname="world"/></tuple>
+      </custom></mujoco>"""
+    model = check(LEADS.format(""), {"sub.xml": child.encode()})
+    assert (model.nsensor, model.nexclude, model.neq) == (5, 1, 1)
+
+
 def test_self_attachment() -> None:
     assert_same_model(Spec.from_string(SELF), mujoco.MjModel.from_xml_string(SELF))
 

@@ -130,6 +130,8 @@ _VECTORS = (
 def merge(actuator: General, element: Element) -> None:
     """Overrides an actuator by the attributes that all shortcuts share, as far as the element gives them.
 
+    Inputs that were set for another type of gain are forgotten.
+
     Raises:
         MjcfError: an attribute does not fit the transmission.
     """
@@ -140,9 +142,12 @@ def merge(actuator: General, element: Element) -> None:
         if name in element.attrib:
             values = np.atleast_1d(element[name]).tolist()
             getattr(actuator, name)[: len(values)] = values
+    gaintype = actuator.gaintype
     for name, kind in _ENUMS.items():
         if name in element.attrib:
             setattr(actuator, name, kind[element[name].upper()])
+    if actuator.gaintype != gaintype:
+        actuator.input = 0
     if "interp" in element.attrib:
         actuator.interp = ("zoh", "linear", "cubic").index(element["interp"])
     if "user" in element.attrib:

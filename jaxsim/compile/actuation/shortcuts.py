@@ -61,6 +61,11 @@ def _not_negative(element: Element, *names: str) -> None:
             raise element.error("cannot be negative", attribute=name)
 
 
+def _positive_controls(actuator: General, element: Element) -> None:
+    if min(actuator.ctrlrange) < 0:
+        raise element.error("cannot be negative, in a default class neither", attribute="ctrlrange")
+
+
 def _motor(actuator: General, element: Element, related: bool) -> None:
     del element, related
     actuator.reset()
@@ -146,7 +151,8 @@ def _velocity(actuator: General, element: Element, related: bool) -> None:
 
 def _damper(actuator: General, element: Element, related: bool) -> None:
     kv = element.get("kv", -actuator.gainprm[2] if related else 0.0)
-    _not_negative(element, "kv", "ctrlrange")
+    _not_negative(element, "kv")
+    _positive_controls(actuator, element)
     if kv < 0:
         raise element.error("the inherited gain must not be positive", attribute="kv")
     actuator.reset()
@@ -169,7 +175,8 @@ def _cylinder(actuator: General, element: Element, related: bool) -> None:
 
 def _adhesion(actuator: General, element: Element, related: bool) -> None:
     del related
-    _not_negative(element, "gain", "ctrlrange")
+    _not_negative(element, "gain")
+    _positive_controls(actuator, element)
     gain = element.get("gain", actuator.gainprm[0])
     actuator.reset()
     actuator.gainprm[0] = gain

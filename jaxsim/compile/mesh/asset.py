@@ -75,6 +75,12 @@ class Mesh:
         """Number of vertices."""
         return len(self.triangles.vert)
 
+    @property
+    def reach(self) -> Vec3:
+        """Half sizes of the least box around the origin that holds the mesh, m."""
+        x, y, z = (max(abs(a), abs(b)) for a, b in zip(*self.box, strict=True))
+        return (x, y, z)
+
     def fit(self, type: GeomType, size: Vec3, to_box: bool) -> tuple[Vec3, Vec3]:
         """Returns centre and size of a primitive like the mesh; sizes that the type does not use are kept.
 

@@ -5,14 +5,26 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from jaxsim.enums import GeomType
+from jaxsim.enums import GeomType, ObjType, SensorType
 from jaxsim.math.safe import divide, sqrt
+from jaxsim.model import Model
 
-__all__ = ["contains", "meets"]
+__all__ = ["contains", "meets", "refusal"]
 
 _PARALLEL = 1e-15
 """Direction components below this count as parallel to a face."""
 _NO_SUCH_SITE = "sites have no type {}; give sphere, capsule, ellipsoid, cylinder or box"
+
+
+def refusal(m: Model, sensor: int) -> str:
+    """What of the site whose volume a sensor asks about is not known; empty: nothing."""
+    if m.sensor_type[sensor] == SensorType.INSIDESITE:
+        site = m.sensor_refid[sensor]
+    elif m.sensor_objtype[sensor] == ObjType.SITE:
+        site = m.sensor_objid[sensor]
+    else:
+        return ""
+    return "the volume of a site of type mesh" * bool(m.site_type[site] == GeomType.MESH)
 
 
 def contains(kind: int, size: Array, p: Array) -> Array:

@@ -13,6 +13,7 @@ from jaxsim.pipeline.sensors import (
     limit,
     position,
     rangefinder,
+    region,
     tactile,
     touch,
     user,
@@ -46,6 +47,7 @@ _PARTLY = {
     SensorType.TACTILE: tactile.refusal,
     SensorType.INSIDESITE: position.refusal,
     **dict.fromkeys(distance.SENSORS, distance.refusal),
+    **dict.fromkeys((SensorType.TOUCH, SensorType.INSIDESITE, SensorType.CONTACT), region.refusal),
 }
 """Types of which some sensors are not computed."""
 
