@@ -14,6 +14,7 @@ from jaxsim.math.spatial import matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline import objects
 from jaxsim.pipeline.energy import energy_pos, energy_vel
+from jaxsim.pipeline.sensors import region
 from jaxsim.pipeline.sensors.common import (
     Compute,
     flat,
@@ -23,7 +24,6 @@ from jaxsim.pipeline.sensors.common import (
     referred,
     replace_rows,
 )
-from jaxsim.pipeline.sensors.region import contains
 
 __all__ = ["SENSORS", "refusal"]
 
@@ -66,7 +66,7 @@ def _inside_site(m: Model, d: Data, i: np.ndarray) -> Array:
     parts, order = [], []
     for kind in np.unique(kinds):
         chosen = np.flatnonzero(kinds == kind)
-        parts.append(contains(int(kind), take(size, chosen), take(local, chosen)))
+        parts.append(region.contains(int(kind), take(size, chosen), take(local, chosen)))
         order.append(chosen)
     return take(concat(parts), np.argsort(np.concatenate(order))).astype(d.qpos.dtype)
 
@@ -74,7 +74,9 @@ def _inside_site(m: Model, d: Data, i: np.ndarray) -> Array:
 def refusal(model: Model, sensor: int) -> str:
     """What of an `insidesite` sensor is not computed; empty: nothing."""
     whole = model.sensor_intprm[sensor, 0]
-    return "insidesite with enclosed, how far all of an object is from being inside" if whole else ""
+    if whole:
+        return "insidesite with enclosed, how far all of an object is from being inside"
+    return region.refusal(model, sensor)
 
 
 def _repeated(x: Array, n: int) -> Array:

@@ -45,9 +45,9 @@ SENSORS: dict[SensorType, Compute] = {
 _PARTLY = {
     SensorType.RANGEFINDER: rangefinder.refusal,
     SensorType.TACTILE: tactile.refusal,
-    SensorType.INSIDESITE: position.refusal,
     **dict.fromkeys(distance.SENSORS, distance.refusal),
-    **dict.fromkeys((SensorType.TOUCH, SensorType.INSIDESITE, SensorType.CONTACT), region.refusal),
+    **dict.fromkeys((SensorType.TOUCH, SensorType.CONTACT), region.refusal),
+    SensorType.INSIDESITE: position.refusal,
 }
 """Types of which some sensors are not computed."""
 
