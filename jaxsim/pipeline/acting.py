@@ -14,15 +14,15 @@ from jaxsim.pipeline.reaction import constraint_wrenches
 from jaxsim.pipeline.tendon import armature_forces, tendon_wrenches
 from jaxsim.solver.equality import tendon_equality_forces
 from jaxsim.structure.rows import row_layout
-from jaxsim.structure.tendons import tendon_paths
+from jaxsim.structure.tendons import pulls
 
 __all__ = ["acting_wrenches"]
 
 
 def acting_wrenches(model: Model, data: Data) -> Array:
     """Wrenches (nbody, 6, W) on bodies after the solver, torque first, about their trees' centres of mass."""
-    total, paths = constraint_wrenches(model, data), tendon_paths(model.static)
-    if not (len(paths.straight.tendon) or len(paths.wrapping.tendon)):
+    total = constraint_wrenches(model, data)
+    if not len(pulls(model.static).tendon):
         return total
     return total + tendon_wrenches(model, data, _tension(model, data))
 

@@ -99,6 +99,8 @@ class Pulls(NamedTuple):
     Those of a tendon on one body are a *pair*; those of a tendon on all that a body carries are a *load*.
 
     Attributes:
+      tendon: whose each pull is.
+      at: the body that it is on.
       kept: pulls on bodies that can move.
       body: the body of each pair.
       pair: the pair of each kept pull.
@@ -110,6 +112,8 @@ class Pulls(NamedTuple):
       of_load: the load whose work along the dof the entry is.
     """
 
+    tendon: np.ndarray
+    at: np.ndarray
     kept: np.ndarray
     body: np.ndarray
     pair: np.ndarray
@@ -241,7 +245,16 @@ def pulls(static: Static) -> Pulls:
         entries.append((e, d, loads[t, carrier]))
     source, load = index_array(sources).reshape(-1, 2).T
     entry, dof, of_load = index_array(entries).reshape(-1, 3).T
-    body = index_array(pairs[:, 1])
     return Pulls(
-        index_array(kept), body, index_array(pair.reshape(-1)), source, load, len(loads), entry, dof, of_load
+        tendon=index_array(tendon),
+        at=index_array(body),
+        kept=index_array(kept),
+        body=index_array(pairs[:, 1]),
+        pair=index_array(pair.reshape(-1)),
+        source=source,
+        load=load,
+        loads=len(loads),
+        entry=entry,
+        dof=dof,
+        of_load=of_load,
     )

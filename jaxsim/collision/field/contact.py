@@ -190,7 +190,7 @@ def collide_vertices(
     del search
     held = lax.stop_gradient((mesh, shape, margin))
     chosen, filled = choices.of(_deepest_vertices, *held, functions=functions, count=count)
-    x = _entries(_vertices(mesh), chosen)
+    x = _placed(mesh, _entries(_vertices(mesh), chosen))
     dist, gradient = field_of(shape, functions).at(x)
     normal = -unit(gradient, fallback_unit(gradient))[0]
     return Points(dist, x + normal * (0.5 * dist), normal, valid=filled)
@@ -201,19 +201,20 @@ def _deepest_vertices(
     mesh: Shape, shape: Shape, margin: Array, *, functions: Functions, count: int
 ) -> tuple[Array, Array]:
     """Numbers (npair, count, W) of the vertices, and which of them are some; see `collide_vertices`."""
-    x = _vertices(mesh)
+    local = _vertices(mesh)
+    x = _placed(mesh, local)
     value = field_of(shape, functions).distance(x)
-    span = [jnp.max(c, axis=1) - jnp.min(c, axis=1) for c in _local_vertices(mesh)]
+    span = [jnp.max(c, axis=1) - jnp.min(c, axis=1) for c in local]
     size = 0.5 * jnp.sqrt(span[0] ** 2 + span[1] ** 2 + span[2] ** 2)
     return spread(x, value, value < margin[:, None], count, _APART * size)
 
 
-def _local_vertices(mesh: Shape) -> Vec:
+def _vertices(mesh: Shape) -> Vec:
     """Vertices of meshes in their frames, components (npair, k, 1 or W)."""
     fields: Fields = mesh.assets
     return Vec.split(rows_by_world(fields.vert, rows_by_world(fields.rows, mesh.asset)))
 
 
-def _vertices(mesh: Shape) -> Vec:
-    """The same in the world frame."""
-    return mesh.pos.lifted() + mesh.axes.lifted().to_world(_local_vertices(mesh))
+def _placed(mesh: Shape, local: Vec) -> Vec:
+    """Points of meshes in the world frame."""
+    return mesh.pos.lifted() + mesh.axes.lifted().to_world(local)

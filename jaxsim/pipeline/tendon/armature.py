@@ -120,8 +120,7 @@ def _acceleration(model: Model, data: Data, qacc: Array | None = None) -> Array:
     here, change = jax.jvp(lambda at: path(model, at), (at,), (rates,))
     velocities = concat([s0, s1, w0, w1, centre])
     points = dot(change.by_point, velocities) + dot(here.by_point, concat(accelerations))
-    owner = np.concatenate([straight.tendon] * 2 + [wrapping.tendon] * 3)
-    total = add_rows(points, owner, model.ntendon)
+    total = add_rows(points, pulls(model.static).tendon, model.ntendon)
     if len(geoms):
         turns = dot(change.by_turn, spin) + dot(here.by_turn, spin_rate)
         total = total + add_rows(turns, wrapping.tendon, model.ntendon)

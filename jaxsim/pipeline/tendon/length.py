@@ -50,17 +50,11 @@ def _jacobian(model: Model, data: Data, found: Path) -> Array:
     return spatial.dot(take(data.cdof, table.dof), take(loads, table.of_load))
 
 
-def _pulled(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """The sites of all pulls but the geoms', and the bodies (m) of all; listed as in `structure.tendons.Pulls`."""
-    paths = tendon_paths(model.static)
-    straight, wrapping = paths.straight, paths.wrapping
-    sites = np.concatenate([straight.start, straight.end, wrapping.start, wrapping.end])
-    return sites, np.concatenate([model.site_bodyid[sites], model.geom_bodyid[wrapping.geom]])
-
-
 def _by_motion(model: Model, data: Data, found: Path) -> Array:
     """Derivatives of length by twists of bodies (m, 6, W), rotation first, about their trees' centres of mass."""
-    wrapping, (sites, bodies) = tendon_paths(model.static).wrapping, _pulled(model)
+    paths, bodies = tendon_paths(model.static), pulls(model.static).at
+    straight, wrapping = paths.straight, paths.wrapping
+    sites = np.concatenate([straight.start, straight.end, wrapping.start, wrapping.end])
     points = concat([take(data.site_xpos, sites), take(data.geom_xpos, wrapping.geom)])
     arm = points - take(data.subtree_com, model.body_rootid[bodies])
     torque = spatial.cross(arm, found.by_point)
@@ -78,10 +72,9 @@ def tendon_wrenches(model: Model, data: Data, tension: Array) -> Array:
       data: after the kinematics.
       tension: forces (ntendon, W) along tendons, N, positive where they push.
     """
-    paths = tendon_paths(model.static)
-    owner = np.concatenate([paths.straight.tendon] * 2 + [paths.wrapping.tendon] * 3)
+    table = pulls(model.static)
     by_motion = _by_motion(model, data, path(model, places(model, data)))
-    return add_rows(take(tension, owner)[:, None] * by_motion, _pulled(model)[1], model.nbody)
+    return add_rows(take(tension, table.tendon)[:, None] * by_motion, table.at, model.nbody)
 
 
 def tendon_velocity(model: Model, data: Data) -> Array:
