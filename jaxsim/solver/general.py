@@ -20,7 +20,7 @@ from jaxsim.math.gather import widen, width_of
 from jaxsim.math.matrix import multiply
 from jaxsim.math.stage import stage
 from jaxsim.solver.linalg import blocks_of, each_shape, is_large, substitute
-from jaxsim.solver.tree_loops import has_loops, solve_in_loops
+from jaxsim.solver.tree_loops import has_loops, off_zero, solve_in_loops
 from jaxsim.structure.sparsity import TreeStructure, places_of
 
 __all__ = ["mul_general", "solve_general"]
@@ -154,7 +154,7 @@ def _reduce(
 def _solve_block(rows: Array) -> Array:
     """The rows of a block times the inverse of its diagonal block, which is at the end of the rows."""
     if rows.shape[0] == 1:
-        return rows / jnp.maximum(rows[0, -1], LEAST_PIVOT)
-    a, b, c, d = rows[0, -2], rows[0, -1], rows[1, -2], jnp.maximum(rows[1, -1], LEAST_PIVOT)
-    determinant = jnp.maximum(a * d - b * c, LEAST_PIVOT * d)
+        return rows / off_zero(rows[0, -1])
+    a, b, c, d = rows[0, -2], rows[0, -1], rows[1, -2], off_zero(rows[1, -1])
+    determinant = off_zero(a * d - b * c, LEAST_PIVOT * jnp.abs(d))
     return jnp.stack([d * rows[0] - b * rows[1], a * rows[1] - c * rows[0]]) / determinant

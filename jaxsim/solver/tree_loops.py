@@ -22,7 +22,12 @@ from jaxsim.math.gather import widen, width_of
 from jaxsim.math.stage import divided, platform
 from jaxsim.structure.sparsity import TreeStructure
 
-__all__ = ["eliminate_in_loops", "has_loops", "solve_in_loops", "solver_in_loops"]
+__all__ = ["eliminate_in_loops", "has_loops", "off_zero", "solve_in_loops", "solver_in_loops"]
+
+
+def off_zero(pivot: Array, least: Array | float = LEAST_PIVOT) -> Array:
+    """Pivots of a matrix that need not be positive definite: small ones become `least`."""
+    return jnp.where(jnp.abs(pivot) < least, least, pivot)
 
 
 def has_loops(width: int) -> bool:
@@ -46,8 +51,8 @@ def eliminate_in_loops(structure: TreeStructure, sides: Sequence[Array], b: Arra
 
     Args:
       structure: which entries of A there are.
-      sides: entries (i, j) between rows and their ancestors `(nnz, W)`, of a symmetric matrix; of another one these
-        and entries (j, i), whose diagonal is not read. Pivots are clamped as in the C engine.
+      sides: entries (i, j) between rows and their ancestors `(nnz, W)`, of a symmetric matrix, whose pivots are
+        clamped to be positive as in the C engine; of another one these and entries (j, i), whose diagonal is not read.
       b: right-hand sides, `(n, W)` or `(n, k, W)`.
     """
     return _substituted(structure, _eliminated(structure, sides), b)
@@ -66,9 +71,10 @@ class _Rows(NamedTuple):
     above: Array
     cols: Array
 
-    def inverse(self, side: Array, k: Array) -> Array:
+    def inverse(self, sides: Sequence[Array], k: Array) -> Array:
         """One over the pivot of a row, (W,)."""
-        return 1 / jnp.maximum(_at(side, self.start[k] + self.above[k]), LEAST_PIVOT)
+        pivot = _at(sides[0], self.start[k] + self.above[k])
+        return 1 / (jnp.maximum(pivot, LEAST_PIVOT) if len(sides) == 1 else off_zero(pivot))
 
 
 def _rows_of(structure: TreeStructure) -> _Rows:
@@ -88,7 +94,7 @@ def _eliminated(structure: TreeStructure, sides: Sequence[Array]) -> list[Array]
     def reduce(count: Array, sides: list[Array]) -> list[Array]:
         """Takes one row out."""
         k = structure.n - 1 - count
-        start, inverse = rows.start[k], rows.inverse(sides[0], k)
+        start, inverse = rows.start[k], rows.inverse(sides, k)
 
         def ancestor(p: Array, sides: list[Array]) -> list[Array]:
             """Takes it out of one of them, as many entries as both have."""
@@ -117,7 +123,7 @@ def _substituted(structure: TreeStructure, sides: Sequence[Array], b: Array) -> 
     def reduce(count: Array, rest: Array) -> Array:
         """Takes one right-hand side out of those of its row's ancestors."""
         k = n - 1 - count
-        right = _at(rest, k) * rows.inverse(lower, k)
+        right = _at(rest, k) * rows.inverse(sides, k)
 
         def ancestor(p: Array, rest: Array) -> Array:
             i = rows.cols[rows.start[k] + p]
@@ -133,7 +139,7 @@ def _substituted(structure: TreeStructure, sides: Sequence[Array], b: Array) -> 
             return left - _at(lower, rows.start[k] + p) * _at(x, rows.cols[rows.start[k] + p])
 
         left = lax.fori_loop(0, rows.above[k], ancestor, _at(rest, k))
-        return lax.dynamic_update_index_in_dim(x, left * rows.inverse(lower, k), k, 0)
+        return lax.dynamic_update_index_in_dim(x, left * rows.inverse(sides, k), k, 0)
 
     rest = lax.fori_loop(0, n, reduce, widen(b, width_of((*sides, b))))
     return lax.fori_loop(0, n, substitute, jnp.zeros_like(rest))

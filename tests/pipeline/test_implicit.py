@@ -3,10 +3,12 @@
 import functools
 
 import jax
+import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
 
+import jaxsim
 from jaxsim import worlds
 from jaxsim.enums import IntegratorType
 from jaxsim.pipeline.coriolis import bias_slope, bias_slope_free
@@ -57,6 +59,22 @@ def test_step_without_constraints(integrator, scene, flags):
         mujoco.mj_step(m, d)
         for name in ("qpos", "qvel", "act", "time", "qacc_warmstart"):
             assert error(getattr(ours, name), getattr(d, name)) < 1e-10, name
+
+
+def test_forces_that_drive_velocities_apart():
+    """M - h D has a negative pivot: not that of an inertia, and no reason to lose the worlds of a batch."""
+    xml = """<mujoco><option timestep=".01" integrator="implicit"/><worldbody><body><joint name="j" axis="0 1 0"/>
+      <geom size=".1" mass="1"/></body></worldbody>
+      <actuator><general joint="j" biastype="affine" biasprm="0 0 1"/></actuator></mujoco>"""
+    m, model = load(xml)
+    d = mujoco.MjData(m)
+    d.qvel[:] = 1
+    pair = jax.tree.map(lambda x: jnp.stack([x, x]), put_state(model, d))
+    ours = jax.jit(jax.vmap(jaxsim.step, (None, 0)))(model, pair)
+    mujoco.mj_step(m, d)
+    assert d.qvel[0] < -0.6
+    assert error(ours.qvel, np.stack([d.qvel, d.qvel])) < 1e-10
+    assert not ours.warning.any()
 
 
 @pytest.mark.parametrize("scene", ["mixed", "free"])

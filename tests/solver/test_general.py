@@ -18,13 +18,14 @@ multiply = jax.jit(mul_general, static_argnums=0)
 
 
 def system(parent: tuple[int, ...], width: int) -> tuple[TreeStructure, np.ndarray, np.ndarray]:
-    """A structure, matrices (n, n, W) with dominant diagonals, and right-hand sides (n, W)."""
+    """A structure, matrices (n, n, W) with dominant diagonals of both signs, and right-hand sides (n, W)."""
     structure = tree_structure(parent)
     rng = np.random.default_rng(0)
     mask = np.zeros((structure.n, structure.n))
     mask[structure.rows, structure.cols] = mask[structure.cols, structure.rows] = 1
     matrix = rng.standard_normal((structure.n, structure.n, width)) * mask[..., None]
-    matrix[np.arange(structure.n), np.arange(structure.n)] += structure.n
+    diagonal = np.arange(structure.n)
+    matrix[diagonal, diagonal] += structure.n * np.where(diagonal % 3 == 1, -1, 1)[:, None]
     return structure, matrix, rng.standard_normal((structure.n, width))
 
 
