@@ -7,6 +7,7 @@ from jax import Array
 
 from jaxsim.collision.points import Placed, Points
 from jaxsim.collision.vec import Vec, fallback_unit, unit
+from jaxsim.math import safe
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.whole import quotient, remainder
 
@@ -29,7 +30,7 @@ def ball_box(centre: Vec, radius: Array, box: Placed) -> Points:
     """
     c = box.axes.to_local(centre - box.pos)
     size = box.size
-    clamped = Vec(*(jnp.clip(p, -s, s) for p, s in zip(c, size, strict=True)))
+    clamped = Vec(*(safe.clamp(p, -s, s) for p, s in zip(c, size, strict=True)))
     away = clamped - c
     inside = away.dot(away) <= MINVAL * MINVAL
 

@@ -16,7 +16,7 @@ from jax import Array, lax
 
 from jaxsim.math.axis import split
 
-__all__ = ["absolute", "divide", "norm", "normalize", "sqrt"]
+__all__ = ["absolute", "clamp", "divide", "norm", "normalize", "sqrt"]
 
 
 def sqrt(x: Array) -> Array:
@@ -28,6 +28,14 @@ def sqrt(x: Array) -> Array:
 def absolute(x: Array) -> Array:
     """Absolute value; derivative 0 at 0, where that of `jnp.abs` is 1."""
     return x * jnp.sign(x)
+
+
+def clamp(x: Array, low: Array | float = -jnp.inf, high: Array | float = jnp.inf) -> Array:
+    """X within limits. At a limit the derivative is that inside, where `jnp.clip` has half of it, which is none.
+
+    What is limited often rests exactly there: controls, time constants of twice the timestep, corners above edges.
+    """
+    return jnp.where(x < low, low, jnp.where(x > high, high, x))
 
 
 def norm(x: Array, axis: int = -2) -> Array:

@@ -153,9 +153,13 @@ def _joint_dampers(model: Model, data: Data) -> Array:
 
 
 def tendon_stretch(model: Model, data: Data) -> Array:
-    """How far tendons are beyond the range of their relaxed lengths (ntendon, W), m."""
+    """How far tendons are beyond the range of their relaxed lengths (ntendon, W), m.
+
+    At an end of the range the derivative is that of a stretched spring: most ranges are a single length.
+    """
     lower, upper = model.tendon_lengthspring[:, 0], model.tendon_lengthspring[:, 1]
-    return jnp.maximum(data.ten_length - upper, 0) + jnp.minimum(data.ten_length - lower, 0)
+    length = data.ten_length
+    return jnp.where(length >= upper, length - upper, jnp.where(length <= lower, length - lower, 0))
 
 
 def tendon_springs(model: Model, data: Data) -> Array | None:

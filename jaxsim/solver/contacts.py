@@ -13,6 +13,7 @@ from jax import Array
 
 from jaxsim.data import Contact, Data
 from jaxsim.enums import ConeType
+from jaxsim.math import safe
 from jaxsim.math.axis import components, concat, split, take
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.gather import Index, by_world, entries, joined, rows_of
@@ -201,7 +202,7 @@ def _elliptic_regularisation(model: Model, R: Array, friction: Array) -> Array:
 
 def _friction_damping(model: Model, contact: Contact, b_normal: Array) -> Array:
     """Damping of friction rows: `solreffriction` where it is given, else as the normal's, `(n, W)`."""
-    dmax = jnp.clip(contact.solimp[:, 1], MIN_IMPEDANCE, MAX_IMPEDANCE)
+    dmax = safe.clamp(contact.solimp[:, 1], MIN_IMPEDANCE, MAX_IMPEDANCE)
     time, ratio = contact.solreffriction[:, 0], contact.solreffriction[:, 1]
     given = ((time > 0) == (ratio > 0)) & ((time != 0) | (ratio != 0))
     solref = jnp.where(given[:, None], contact.solreffriction, contact.solref)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.enums import DisableBit
+from jaxsim.math import safe
 from jaxsim.math.constants import MINVAL
 from jaxsim.model import Model
 
@@ -62,7 +63,7 @@ def reference_gains(model: Model, solref: Array, dmax: Array) -> tuple[Array, Ar
     ratio = jnp.where(mixed, _DEFAULT_SOLREF[1], ratio)
     standard = time > 0
     if not model.opt.disableflags & DisableBit.REFSAFE:
-        time = jnp.where(standard, jnp.maximum(time, 2 * model.opt.timestep), time)
+        time = jnp.where(standard, safe.clamp(time, low=2 * model.opt.timestep), time)
     safe_time = jnp.where(standard, time, 1)
     safe_ratio = jnp.where(standard, ratio, 1)
     k_standard = 1 / jnp.maximum(MINVAL, (dmax * safe_time * safe_ratio) ** 2)
@@ -81,11 +82,11 @@ def impedance(model: Model, solref: Array, solimp: Array, square: Array) -> Impe
       solimp: `(k, 5, W)`: impedance at zero and at full violation, width, midpoint, power.
       square: of the violation, `(k, W)`: the violation itself, a norm, has no second derivative at 0.
     """
-    d0 = jnp.clip(solimp[:, 0], MIN_IMPEDANCE, MAX_IMPEDANCE)
-    d1 = jnp.clip(solimp[:, 1], MIN_IMPEDANCE, MAX_IMPEDANCE)
-    width = jnp.maximum(solimp[:, 2], 0)
-    middle = jnp.clip(solimp[:, 3], MIN_IMPEDANCE, MAX_IMPEDANCE)
-    power = jnp.maximum(solimp[:, 4], 1)
+    d0 = safe.clamp(solimp[:, 0], MIN_IMPEDANCE, MAX_IMPEDANCE)
+    d1 = safe.clamp(solimp[:, 1], MIN_IMPEDANCE, MAX_IMPEDANCE)
+    width = safe.clamp(solimp[:, 2], low=0)
+    middle = safe.clamp(solimp[:, 3], MIN_IMPEDANCE, MAX_IMPEDANCE)
+    power = safe.clamp(solimp[:, 4], low=1)
     k, b = reference_gains(model, solref, d1)
     flat = width <= MINVAL
     square = square / jnp.where(flat, 1, width) ** 2

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.model import Model
@@ -50,7 +50,7 @@ def transition(model: Model, data: Data) -> Transition:
     """
     sizes = (model.nv, model.nv, model.na, model.nu)
 
-    def moved(x: Array) -> tuple[Array, Array]:
+    def moved(x: Array) -> tuple[tuple[Array, ...], Array]:
         dq, dv, da, du = jnp.split(x, [sum(sizes[:k]) for k in range(1, 4)])
         at = data.replace(
             qpos=integrate_pos(model, data.qpos, dq, 1.0),
@@ -59,11 +59,13 @@ def transition(model: Model, data: Data) -> Transition:
             ctrl=data.ctrl + du,
         )
         after = step(model, at)
-        # from where the step leads without a displacement: that is where derivatives are taken
-        change = differentiate_pos(model, 1.0, lax.stop_gradient(after.qpos), after.qpos)
-        return jnp.concatenate([change, after.qvel, after.act]), after.sensordata
+        return (after.qpos, after.qvel, after.act, after.sensordata), after.qpos
 
-    state, output = jax.jacfwd(moved)(jnp.zeros(sum(sizes), data.qpos.dtype))
+    slopes, end = jax.jacfwd(moved, has_aux=True)(jnp.zeros(sum(sizes), data.qpos.dtype))
+    # displacements are from where the step leads; that place has derivatives too, which those of A need
+    _, displaced = jax.linearize(lambda qpos: differentiate_pos(model, 1.0, end, qpos), end)
+    change = jax.vmap(displaced, in_axes=1, out_axes=1)(slopes[0])
+    state, output = jnp.concatenate([change, *slopes[1:3]]), slopes[3]
     n = sum(sizes[:3])
     return Transition(A=state[:, :n], B=state[:, n:], C=output[:, :n], D=output[:, n:])
 

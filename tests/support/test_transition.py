@@ -121,6 +121,24 @@ def test_transition_beside_the_c_routine():
         close(np.asarray(getattr(found(IntegratorType.IMPLICITFAST), name)), expected, TOLERANCE, name)
 
 
+def test_a_transition_has_derivatives():
+    """Displacements are from where the step leads, which moves with the velocity before it."""
+    model = jaxsim.load_model("""
+    <mujoco>
+      <option timestep=".01"/>
+      <worldbody><body><freejoint/><geom type="box" size=".1 .2 .3"/></body></worldbody>
+    </mujoco>""")
+    data = jaxsim.make_data(model).replace(qvel=jnp.array([0.1, 0.2, 0.3, 1, 2, 3]))
+
+    @jax.jit
+    def state(faster):
+        return transition(model, data.replace(qvel=data.qvel + faster)).A
+
+    slope = (state(1e-4) - state(-1e-4)) / 2e-4
+    for mode in (jax.jacfwd, jax.jacrev):
+        np.testing.assert_allclose(jax.jit(mode(state))(0.0), slope, atol=1e-8)
+
+
 def test_inverse_derivatives():
     m, model, d, data = problem(IntegratorType.EULER)
     ours = jitted_inverse(model, data)

@@ -70,7 +70,7 @@ def box_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     slack = sum([*box1.size, *box2.size], start=jnp.zeros((), margin.dtype))
     reach = margin + _rounding(slack.dtype).separation * slack
     code = _separating_axis(
-        p21.stop(), p12.stop(), _matrix(r.stop() for r in R), box1.size.stop(), box2.size.stop(), reach
+        p21.stop(), p12.stop(), _matrix(r.stop() for r in R), box1.size.stop(), box2.size.stop(), reach, reach - margin
     )
     edge = _edge_contact(code, R, p21, box1, box2)
     face = _face_contact(code, R, p21, p12, box1, box2, margin)
@@ -91,22 +91,33 @@ def _widen(v: Vec) -> Vec:
 
 
 @long_stage
-def _separating_axis(p21: Vec, p12: Vec, R: _Matrix, s1: Vec, s2: Vec, reach: Array) -> Array:
-    """The code of the axis of largest separation, -1 where one exceeds `reach`."""
+def _separating_axis(
+    p21: Vec, p12: Vec, R: _Matrix, s1: Vec, s2: Vec, reach: Array, rounding: Array
+) -> Array:
+    """The code of the axis of largest separation, -1 where one exceeds `reach`.
+
+    Of faces that lie flat on each other, whose separations differ by less than `rounding`, the one with the longer
+    outline counts: if the other lies within it, it is what separates them most however little one is tilted.
+    """
     scale = _rounding(reach.dtype)
     size = [Vec(*map(jnp.abs, row)) for row in R]
     best = jnp.full(p21.x.shape, -jnp.inf, p21.x.dtype)
     code = jnp.zeros(best.shape, jnp.int32)
     apart = jnp.zeros(best.shape, bool)
+    outline = jnp.zeros_like(best)
     for k in range(6):
+        box = s1 if k < 3 else s2
+        around = box[(k + 1) % 3] + box[(k + 2) % 3]
         if k < 3:
             separation = jnp.abs(p21[k]) - s1[k] - size[k].dot(s2)
         else:
             j = k - 3
             separation = jnp.abs(p12[j]) - s2[j] - Vec(*(row[j] for row in size)).dot(s1)
         apart = apart | (separation > reach)
-        better = separation > best
+        by = rounding if k < 3 else jnp.where(around > outline, -rounding, rounding)
+        better = separation > best + by
         best, code = jnp.where(better, separation, best), jnp.where(better, k, code)
+        outline = jnp.where(better, around, outline)
     face, face_code = best, code
 
     aligned = jnp.zeros_like(best)

@@ -33,6 +33,7 @@ from jaxsim.collision.ball import ball_box
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.collision.vec import Vec, safe_divide
 from jaxsim.enums import GeomType
+from jaxsim.math import safe
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.stage import long_stage
 from jaxsim.structure.colliders import collider
@@ -237,7 +238,7 @@ def _nearest_places(
     x = jnp.where(t > 1, (u - mb) / ma, jnp.where(t < -1, (u + mb) / ma, x))
     # an edge whose line is nearest beyond its end counts as that corner, though the segment's end may be nearest within
     end = jnp.where(x > 1, 1, jnp.where(x < -1, -1, jnp.where(line > 1, 1, jnp.where(line < -1, -1, 0))))
-    return jnp.clip(t, -1, 1), jnp.clip(x, -1, 1), end.astype(jnp.int32)
+    return safe.clamp(t, -1, 1), safe.clamp(x, -1, 1), end.astype(jnp.int32)
 
 
 def _skew(sj: Array, across: Array) -> Array:

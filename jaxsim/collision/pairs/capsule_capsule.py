@@ -8,6 +8,7 @@ from jax import Array, lax
 from jaxsim.collision.ball import across_axes, two_balls
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.enums import GeomType
+from jaxsim.math import safe
 from jaxsim.math.stage import long_stage
 from jaxsim.structure.colliders import collider
 
@@ -47,15 +48,15 @@ def capsule_capsule(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     ima, imc = 1.0 / ma, 1.0 / mc
     past, before = (u - mb) * ima, (u + mb) * ima
     x2 = jnp.where(x1 > 1, (v - mb) * imc, jnp.where(x1 < -1, (v + mb) * imc, x2))
-    x1 = jnp.clip(jnp.where(x2 > 1, past, jnp.where(x2 < -1, before, x1)), -1, 1)
-    x2 = jnp.clip(x2, -1, 1)
+    x1 = safe.clamp(jnp.where(x2 > 1, past, jnp.where(x2 < -1, before, x1)), -1, 1)
+    x2 = safe.clamp(x2, -1, 1)
 
     same = past > before
     side = jnp.where(same, 1.0, -1.0).astype(u.dtype)
     ends = []
     for x, y in ((jnp.where(same, before, past), -side), (jnp.where(same, past, before), side)):
-        s = jnp.clip(x, -1, 1)
-        ends.append((s, jnp.where(jnp.abs(x) > 1, jnp.clip((v - mb * s) * imc, -1, 1), y)))
+        s = safe.clamp(x, -1, 1)
+        ends.append((s, jnp.where(jnp.abs(x) > 1, safe.clamp((v - mb * s) * imc, -1, 1), y)))
     first = (jnp.where(parallel, end, x) for end, x in zip(ends[0], (x1, x2), strict=True))
     fallback = across_axes(a, b)
     points = []

@@ -12,6 +12,7 @@ from jax import Array
 from jaxsim.collision.ball import across_axes, ball_box, two_balls
 from jaxsim.collision.points import Points, Shape, stack_points
 from jaxsim.enums import GeomType
+from jaxsim.math import safe
 from jaxsim.math.stage import long_stage
 from jaxsim.structure.colliders import collider
 
@@ -32,7 +33,7 @@ def sphere_capsule(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     del margin
     sphere, capsule = geom1.apart(), geom2.apart()
     axis, half = capsule.axes.z, capsule.size.y
-    x = jnp.clip(axis.dot(sphere.pos - capsule.pos), -half, half)
+    x = safe.clamp(axis.dot(sphere.pos - capsule.pos), -half, half)
     nearest = capsule.pos + axis * x
     return stack_points(
         [two_balls(sphere.pos, sphere.size.x, nearest, capsule.size.x, across_axes(sphere, capsule))]

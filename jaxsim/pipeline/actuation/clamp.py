@@ -13,19 +13,14 @@ from jaxsim.math.axis import add_rows, take
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation.group import outputs_of
 
-__all__ = ["actuator_disabled", "clamp", "clamped", "limit_forces", "limit_joints"]
-
-
-def clamp(x: Array, low: Array | float, high: Array | float) -> Array:
-    """X within limits. At a limit the derivative is that inside: controls often rest at the end of their range."""
-    return jnp.where(x < low, low, jnp.where(x > high, high, x))
+__all__ = ["actuator_disabled", "clamped", "limit_forces", "limit_joints"]
 
 
 def clamped(x: Array, limited: np.ndarray, low: Array, high: Array) -> Array:
-    """The same where `limited` (n), for rows of x (n, W)."""
+    """X (n, W) within limits in the rows where `limited` (n)."""
     if not limited.any():
         return x
-    inside = clamp(x, low, high)
+    inside = safe.clamp(x, low, high)
     return inside if limited.all() else jnp.where(jnp.asarray(limited[:, None]), inside, x)
 
 
@@ -67,7 +62,7 @@ def _limit_tendons(model: Model, force: Array) -> Array:
     outs = model.actuator_outadr[ids]
     total = add_rows(take(force, outs), target, model.ntendon)
     low, high = model.tendon_actfrcrange[:, 0], model.tendon_actfrcrange[:, 1]
-    excess = jnp.where((total < low) | (total > high), safe.divide(clamp(total, low, high), total) - 1, 0)
+    excess = jnp.where((total < low) | (total > high), safe.divide(safe.clamp(total, low, high), total) - 1, 0)
     return force * (1 + add_rows(take(excess, target), outs, model.nout))
 
 

@@ -21,7 +21,6 @@ from jaxsim.enums import CtrlInput
 from jaxsim.math import safe
 from jaxsim.math.axis import take
 from jaxsim.model import Model
-from jaxsim.pipeline.actuation.clamp import clamp
 from jaxsim.pipeline.actuation.group import Group
 from jaxsim.pipeline.actuation.pid import stop_winding
 from jaxsim.pipeline.actuation.slots import read_slots, write_slots
@@ -61,7 +60,7 @@ def dcmotor_slew(model: Model, data: Data, ids: np.ndarray, setpoint: Array) -> 
     present = _present(model, ids)
     before = read_slots(model, ids, data.act, present)["slew"]
     reach = take(model.actuator_dynprm[:, 7], ids) * model.opt.timestep
-    return jnp.where(present["slew"], clamp(setpoint, before - reach, before + reach), setpoint)
+    return jnp.where(present["slew"], safe.clamp(setpoint, before - reach, before + reach), setpoint)
 
 
 def _resistance(group: Group, states: dict[str, Array]) -> Array:
@@ -84,7 +83,7 @@ def _voltage(group: Group, states: dict[str, Array]) -> Array:
     torque = torque + kd * (group.controls(CtrlInput.VEL) - group.velocity)
     torque = torque + ki * states["integral"] + group.controls(CtrlInput.FF)
     needed = safe.divide(resistance, constant) * torque + constant * group.velocity
-    supplied = jnp.where(most > 0, clamp(needed, -most, most), needed)
+    supplied = jnp.where(most > 0, safe.clamp(needed, -most, most), needed)
     return raw + jnp.where(jnp.asarray(driven[:, None]), supplied, 0)
 
 
@@ -113,7 +112,7 @@ def dcmotor_rate(group: Group) -> Array:
         "integral": stop_winding(group.control() - group.length, states["integral"], group.prm("dyn", 8)),
         "temperature": safe.divide(heating, capacity),
         "bristle": _bristle_decay(group) * states["bristle"] + velocity,
-        "current": jnp.where(most > 0, clamp(change, -most, most), change),
+        "current": jnp.where(most > 0, safe.clamp(change, -most, most), change),
     }
     return write_slots(group.model, group.ids, rates, present)
 
@@ -125,7 +124,7 @@ def dcmotor_advance(group: Group) -> Array:
     rates = read_slots(model, ids, group.signals.act_dot, present)
     after = {name: states[name] + h * rates[name] for name in present}
     most = group.prm("dyn", 8)
-    after["integral"] = jnp.where(most > 0, clamp(after["integral"], -most, most), after["integral"])
+    after["integral"] = jnp.where(most > 0, safe.clamp(after["integral"], -most, most), after["integral"])
     time = jnp.maximum(group.prm("dyn", 0), _MIN)
     after["current"] = states["current"] - rates["current"] * time * jnp.expm1(-h / time)
     decay = _bristle_decay(group)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
+from jaxsim.math import safe
 from jaxsim.math.axis import take
-from jaxsim.pipeline.actuation.clamp import clamp
 from jaxsim.pipeline.actuation.group import Group
 
 __all__ = ["muscle_bias", "muscle_gain", "muscle_rate"]
@@ -26,12 +26,12 @@ def muscle_rate(group: Group) -> Array:
     Its time constants depend on the activation (Millard et al. 2013, doi:10.1115/1.4023390, equation 1).
     """
     act = take(group.data.act, group.model.actuator_actadr[group.ids])
-    excess = clamp(group.control(), 0, 1) - act
-    scale = 0.5 + 1.5 * clamp(act, 0, 1)
+    excess = safe.clamp(group.control(), 0, 1) - act
+    scale = 0.5 + 1.5 * safe.clamp(act, 0, 1)
     rising, falling = group.prm("dyn", 0) * scale, group.prm("dyn", 1) / scale
     width = group.prm("dyn", 2)
     smooth = width >= _MIN
-    x = clamp(excess / jnp.where(smooth, width, 1) + 0.5, 0, 1)
+    x = safe.clamp(excess / jnp.where(smooth, width, 1) + 0.5, 0, 1)
     # where nothing changes derivatives are those of a muscle at rest, which can only activate, or of deactivation
     activates = (excess > 0) | ((excess == 0) & (act <= 0))
     share = jnp.where(smooth, x**3 * (10 - x * (15 - 6 * x)), activates)

@@ -11,9 +11,9 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import CtrlInput
+from jaxsim.math import safe
 from jaxsim.math.axis import take
 from jaxsim.model import Model
-from jaxsim.pipeline.actuation.clamp import clamp
 from jaxsim.pipeline.actuation.group import Group
 from jaxsim.pipeline.actuation.setpoint import nearest, wrap_period
 from jaxsim.pipeline.actuation.slots import read_slots, write_slots
@@ -35,7 +35,7 @@ def pid_slew(model: Model, data: Data, ids: np.ndarray, setpoint: Array) -> Arra
     period = wrap_period(model, ids)
     near = setpoint if period is None else nearest(setpoint, before, period)
     reach = take(model.actuator_dynprm[:, 1], ids) * model.opt.timestep
-    return jnp.where(present["slew"], clamp(near, before - reach, before + reach), setpoint)
+    return jnp.where(present["slew"], safe.clamp(near, before - reach, before + reach), setpoint)
 
 
 def stop_winding(rate: Array, integral: Array, most: Array) -> Array:
