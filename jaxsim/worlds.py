@@ -303,6 +303,14 @@ def _batch(
 ) -> tuple[list[Any], list[int]]:
     """Moves the new axis behind the worlds and merges the two."""
     size = next(x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None)
+    if not size:  # nothing to compute, and a width of 0 would mean one world
+        shapes = [
+            x.shape if d is None else x.shape[:d] + x.shape[d + 1 :]
+            for x, d in zip(leaves, dims, strict=True)
+        ]
+        each = [ShapedArray(s, x.dtype) for s, x in zip(shapes, leaves, strict=True)]
+        found = _abstract(*each, function=function, mapped=mapped, width=width)
+        return [jnp.zeros((*a.shape, 0), a.dtype) for a in found], [a.ndim for a in found]
     folded, now_mapped = [], []
     for x, d, m in zip(leaves, dims, mapped, strict=True):
         now_mapped.append(m or d is not None)

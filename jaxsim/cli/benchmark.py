@@ -43,8 +43,10 @@ def benchmark(
             raise CommandError(
                 f"no engine {name!r}; peers are {', '.join(sorted(set(ENGINES) - {'jaxsim'}))}"
             )
+    if worlds < 1 or steps < 1 or repeats < 1:
+        raise CommandError("--worlds, --steps and --repeats must be at least 1")
     load(model)
-    console = Console()
+    console = Console(markup=False)
     with console.status("starting") as status:
         try:
             result = compare(

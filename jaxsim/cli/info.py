@@ -27,8 +27,9 @@ def info(model: tyro.conf.Positional[str], /) -> None:
     start = time.perf_counter()
     compiled = load(model)
     seconds = time.perf_counter() - start
-    console = Console()
-    console.print(f"[bold]{compiled.modelname or model}[/bold]  {locate(model)}  loaded in {seconds:.2f} s")
+    console = Console(markup=False)
+    console.print(compiled.modelname or model, style="bold", end="  ")
+    console.print(f"{locate(model)}  loaded in {seconds:.2f} s")
     tables = [_contents(compiled), _sizes(compiled), _options(compiled), _buffers(compiled)]
     console.print(Columns([Panel(table, title=title) for title, table in tables]))
 

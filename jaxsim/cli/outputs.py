@@ -24,9 +24,17 @@ def check_outputs(out: Path | None = None, plot: Path | None = None, video: Path
     for file in (out, plot):
         if file is not None and not file.absolute().parent.is_dir():
             raise CommandError(f"no folder {str(file.absolute().parent)!r} to write {file.name!r} into")
+        if file is not None and file.is_dir():
+            raise CommandError(f"{str(file)!r} is a folder; give the name of a file")
     for package in ("matplotlib", "embreex") if plot is not None else ():
         if importlib.util.find_spec(package) is None:
             raise CommandError(f"--plot needs {package}: pip install 'jaxsim-engine[plot]'")
+    if plot is not None:
+        from matplotlib.backend_bases import FigureCanvasBase
+
+        kinds = [f".{kind}" for kind in sorted(FigureCanvasBase.get_supported_filetypes())]
+        if plot.suffix.lower() not in kinds:
+            raise CommandError(f"cannot draw {plot.name!r}: the suffix is one of {', '.join(kinds)}")
     if video is not None:
         check_pictures(video)
 

@@ -57,6 +57,7 @@ def render(
         show: Also: contacts, forces, frames, com, inertia, cameras, lights.
     """
     from rich.console import Console
+    from rich.markup import escape
 
     from jaxsim.enums import ObjType
     from jaxsim.viewer import FreeCamera, Show
@@ -77,8 +78,8 @@ def render(
         if camera is not None:
             chosen = find(compiled, ObjType.CAMERA, compiled.ncam, "camera", camera)
         still = out.suffix.lower() in STILL
-        console = Console()
-        with console.status(f"simulating {model}" if seconds or steps else f"drawing {model}"):
+        console = Console(markup=False)
+        with console.status(f"{'simulating' if seconds or steps else 'drawing'} {escape(model)}"):
             if trajectory is None:
                 length = _length(compiled, seconds, steps)
                 each = (
@@ -88,7 +89,7 @@ def render(
                 fps = 1 / (each * float(compiled.opt.timestep)) if each else fps
             else:
                 state = _filmed(trajectory, world, fps, still)
-        with console.status(f"drawing {model}"):
+        with console.status(f"drawing {escape(model)}"):
             pictures = draw(compiled, state, camera=chosen, size=size, show=shown)
             write(out, pictures, fps=fps)
     except (ModuleNotFoundError, OSError, ValueError) as error:

@@ -44,6 +44,7 @@ def rollout(
             interrupted goes on. Read it by `jaxsim.recording.Recording.open`.
     """
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     if worlds < 1 or steps < 1:
@@ -51,7 +52,7 @@ def rollout(
     if record and (out or plot):
         raise CommandError("--record keeps nothing in memory that --out or --plot could write")
     check_outputs(out, plot)
-    console = Console()
+    console = Console(markup=False)
     columns = (
         TextColumn("[progress.description]{task.description}"),
         BarColumn(),
@@ -66,7 +67,7 @@ def rollout(
             )
         console.print(f"{found.steps:,} steps of {found.worlds:,} worlds: {found.folder}", highlight=False)
         return
-    with console.status(f"compiling {model} for {worlds:,} worlds"):
+    with console.status(f"compiling {escape(model)} for {worlds:,} worlds"):
         compiled = load(model)
         fields = ("qpos", "ncon") + (("qvel", "sensordata") if out else ())
         run = simulate(compiled, worlds, steps, seed, fields)
@@ -277,9 +278,11 @@ def _summary(name: str, model: Any, run: Run) -> Any:
     return table
 
 
-def _worlds(flags: Any) -> str:
+def _worlds(flags: Any) -> Any:
+    from rich.text import Text
+
     count = int(flags.sum())
-    return f"[red]{count:,} worlds[/red]" if count else "0 worlds"
+    return Text(f"{count:,} worlds", "red" if count else "")
 
 
 def _save(out: Path, run: Run) -> None:

@@ -39,7 +39,7 @@ def train(config: tyro.conf.Positional[Path], /, changes: tyro.conf.Suppress[tup
         compile_quickly()
         from jaxsim.train.run import train as run
 
-        console = Console()
+        console = Console(markup=False)
         console.print(f"{chosen.algorithm} learns {chosen.env}: results in {chosen.out}", highlight=False)
         columns = (
             TextColumn("{task.completed:,.0f} of {task.total:,.0f} steps"),

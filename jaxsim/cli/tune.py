@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import tyro
 
 from jaxsim.cli.models import CommandError, load
+from jaxsim.cli.outputs import check_outputs
 
 __all__ = ["Sizes", "measure", "suggest", "tune"]
 
@@ -39,19 +40,19 @@ def tune(
         out: Write the sizes to this file as well, as an MJCF model to include.
     """
     from rich.console import Console
+    from rich.markup import escape
 
     if worlds < 1 or steps < 1 or not margin >= 1:
         raise CommandError("--worlds and --steps must be at least 1, --margin at least 1.0")
-    if out is not None and not out.absolute().parent.is_dir():
-        raise CommandError(f"no folder {str(out.absolute().parent)!r} to write {out.name!r} into")
-    console = Console()
+    check_outputs(out)
+    console = Console(markup=False)
     compiled = load(model)
-    with console.status(f"{model}: {worlds:,} worlds, {steps:,} steps"):
+    with console.status(f"{escape(model)}: {worlds:,} worlds, {steps:,} steps"):
         now = _now(compiled)
         seen, chosen = suggest(compiled, worlds, steps, seed, margin)
     console.print(_table(compiled, now, seen, chosen))
     text = _snippet(compiled, chosen)
-    console.print(text, markup=False, highlight=False)
+    console.print(text, highlight=False)
     if out is not None:
         out.write_text(f"<mujocoinclude>\n{text}\n</mujocoinclude>\n")
         console.print(f"sizes: {out}", highlight=False)

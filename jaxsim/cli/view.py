@@ -44,6 +44,7 @@ def view(
         token: What they must know; or the environment variable JAXSIM_TOKEN.
     """
     from rich.console import Console
+    from rich.markup import escape
 
     from jaxsim.viewer.browser import view as start
     from jaxsim.viewer.needs import needs
@@ -56,8 +57,8 @@ def view(
         path = None if trajectory is None else recorded(trajectory)
         compiled = load(model)
         key = int(keyframe) if keyframe is not None and keyframe.isdigit() else keyframe
-        console = Console()
-        with console.status(f"compiling {model}"):
+        console = Console(markup=False)
+        with console.status(f"compiling {escape(model)}"):
             viewer = start(
                 compiled, worlds=worlds, keyframe=key, trajectory=path, play=play, host=host, port=port
             )

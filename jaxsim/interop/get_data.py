@@ -106,10 +106,10 @@ def _fill(model: Model, m: Any, data: Any) -> Any:
         mujoco.mj_crb(m, d)
         d.M[:] = np.asarray(data.M)[m_places(model, m)]
         mujoco.mj_factorM(m, d)
-        mujoco.mj_transmission(m, d)
         address = _contacts(model, d, data)
         if data.nefc:
             _rows(model, m, d, data, address)
+        mujoco.mj_transmission(m, d)  # whose adhesive bodies read contacts and their rows
         _copy(d, data)
     d.solver_niter[0] = data.solver_niter
     for kind, bit in WARNINGS.items():
@@ -170,7 +170,7 @@ def _rows(model: Model, m: Any, d: Any, data: Any, address: np.ndarray) -> None:
     mujoco.mj_referenceConstraint(m, d)
     residual = np.zeros(d.nefc)
     mujoco.mj_mulJacVec(m, d, residual, np.asarray(data.qacc, float))
-    mujoco.mj_constraintUpdate(m, d, residual - d.efc_aref, None, False)
+    mujoco.mj_constraintUpdate(m, d, residual - d.efc_aref, None, True)
     rows = efc_rows(model, d, address)
     force = np.append(np.asarray(data.efc_force, float), 0.0)
     d.efc_force[:] = force[rows]

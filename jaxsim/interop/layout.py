@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import mujoco as engine
 import numpy as np
 
 from jaxsim.data import Data
@@ -15,6 +16,8 @@ from jaxsim.structure.rows import row_layout
 from jaxsim.structure.trees import m_entries
 
 __all__ = ["WARNINGS", "copied_fields", "efc_rows", "m_places"]
+
+mujoco: Any = engine  # a compiled module without type stubs
 
 WARNINGS = {
     1: WarningBit.CONTACT_OVERFLOW,
@@ -75,10 +78,11 @@ def efc_rows(model: Model, d: Any, address: np.ndarray) -> np.ndarray:
 
     Args:
       model: the model.
-      d: MjData with constraint rows; `ten_length` and `qpos` are those of the rows.
+      d: MjData with constraint rows and their Jacobian; `ten_length` is that of the rows, `qpos` may be a step on.
       address: first row in Data.efc_force of each contact of the MjData, (ncon,); -1: none.
     """
     classes = row_layout(model).classes
+    slope = _slopes(model, d)
     found = np.full(d.nefc, -1)
     seen: dict[tuple[int, int], int] = {}
     for i, (kind, owner) in enumerate(zip(d.efc_type.tolist(), d.efc_id.tolist(), strict=True)):
@@ -98,12 +102,20 @@ def efc_rows(model: Model, d: Any, address: np.ndarray) -> np.ndarray:
         else:
             rows = classes["joint_limit"].of(owner)
             if len(rows):
-                k = _side(d.efc_pos[i], d.qpos[model.jnt_qposadr[owner]], model.jnt_range[owner])
+                k = int(slope[i] < 0)
             else:
                 rows = classes["ball_limit"].of(owner)
         if k < len(rows):
             found[i] = rows[k]
     return found
+
+
+def _slopes(model: Model, d: Any) -> np.ndarray:
+    """The sum of each row of the Jacobian, (nefc,): 1 for the lower limit of a hinge or slide, -1 for the upper."""
+    if mujoco.mj_isSparse(d.model):
+        rows = zip(d.efc_J_rowadr.tolist(), d.efc_J_rownnz.tolist(), strict=True)
+        return np.array([d.efc_J[start : start + count].sum() for start, count in rows])
+    return d.efc_J[: d.nefc * model.nv].reshape(d.nefc, model.nv).sum(1)
 
 
 def _side(distance: float, x: float, limits: Any) -> int:

@@ -59,7 +59,8 @@ class Files:
     def resource_places(self, base: str, name: str) -> tuple[str, ...]:
         """Returns the paths at which a resource may be: `package://package/path` or `file://path`.
 
-        A package whose folder was not given may be any folder of its name beside or above the folder `base`.
+        A package whose folder was not given may be any folder of its name beside or above the folder `base`; one
+        without a name (`package:///path`) any of these folders.
         """
         scheme, _, rest = name.partition("://")
         if scheme not in ("package", "model", "file"):
@@ -71,7 +72,7 @@ class Files:
             return (posixpath.join(self._packages[package], path),)
         folder = os.path.abspath(base or ".").replace("\\", "/")
         above = [folder, *(str(parent) for parent in Path(folder).parents)]
-        return tuple(posixpath.join(parent, rest) for parent in above)
+        return tuple(posixpath.join(parent, rest.lstrip("/")) for parent in above)
 
     def _asset(self, path: str) -> bytes | None:
         """Looks a path up among the assets: as it is, normalised, then by its last part."""

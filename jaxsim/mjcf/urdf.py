@@ -9,6 +9,7 @@ compiler element there says otherwise.
 from __future__ import annotations
 
 import posixpath
+import warnings
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ _JOINT_TYPES = {
     "planar": "planar",
     "spherical": "ball",
 }
+_ONE_AXIS = ("revolute", "continuous", "prismatic")
 _SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
 _INERTIA = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
@@ -270,18 +272,27 @@ class UrdfReader:
             joint["actuatorfrcrange"] = [-abs(effort[0]), abs(effort[0])]
 
     def _mimics(self, tree: etree._Element) -> None:
-        """Adds an equality constraint for each joint that follows another."""
+        """Adds an equality constraint for each joint that follows another; only joints of one axis can."""
+        kinds = {self._xml.text(node, "name"): node.get("type") for node in tree.iterchildren("joint")}
         for node in tree.iterchildren("joint"):
             mimic = self._xml.one(node, "mimic")
             if mimic is None:
+                continue
+            pair = self._xml.text(node, "name"), self._xml.text(mimic, "joint")
+            if pair[1] not in kinds:
+                hint = nearest(pair[1], kinds)
+                raise self._xml.error(mimic, "unknown joint", "joint", suggestion=hint)
+            if any(kinds[name] not in _ONE_AXIS for name in pair):
+                both = f"{pair[0]} and {pair[1]} must both be {', '.join(_ONE_AXIS[:-1])} or {_ONE_AXIS[-1]}"
+                ignored = self._xml.error(mimic, f"ignored: {both}", "joint")
+                warnings.warn(str(ignored), UserWarning, stacklevel=2)
                 continue
             multiplier, offset = (self._xml.numbers(mimic, name, 1) for name in ("multiplier", "offset"))
             slope = 1.0 if multiplier is None else float(multiplier[0])
             start = 0.0 if offset is None else float(offset[0])
             section = self._root.find("equality") or self._root.new("equality")
-            follower, leader = self._xml.text(node, "name"), self._xml.text(mimic, "joint")
             polynomial = [start, slope, 0.0, 0.0, 0.0]
-            self._new(section, "joint", mimic, joint1=follower, joint2=leader, polycoef=polynomial)
+            self._new(section, "joint", mimic, joint1=pair[0], joint2=pair[1], polycoef=polynomial)
 
     def _origin(self, node: etree._Element, element: Element) -> None:
         """Sets pos and quat from an origin element."""

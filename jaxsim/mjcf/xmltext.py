@@ -20,8 +20,8 @@ def parse_xml(data: bytes, file: str | None) -> etree._Element:
     """Returns the root of an XML document, without comments and processing instructions.
 
     Comments are cut out beforehand, because models in the wild hold comments that XML forbids (`--` inside), which
-    MuJoCo accepts. A missing space between attributes and a bare `&`, which it accepts too, are repaired. The text
-    is taken as UTF-8, whatever its declaration says.
+    MuJoCo accepts. A missing space between attributes and a bare `&`, which it accepts too, are repaired. The
+    declaration is not read: the text is UTF-8, and versions in the wild are such as "0.0".
 
     Args:
         data: the document.
@@ -34,17 +34,17 @@ def parse_xml(data: bytes, file: str | None) -> etree._Element:
         raise MjcfError(f"the XML is larger than {MAX_XML_BYTES:,} bytes", file=file)
     data = data.removeprefix(b"\xef\xbb\xbf")
     data = _COMMENT.sub(lambda match: b" " + b"\n" * match[0].count(b"\n"), data)
-    start = len(data) - len(data.lstrip())
-    lines = data[:start].count(b"\n")
-    data = data[start:]
+    data, lines = _cut(data, len(data) - len(data.lstrip()))
+    if data.startswith(b"<?xml"):
+        data, more = _cut(data, data.find(b"?>") + 2)
+        lines += more
     doctype = data.find(b"<!DOCTYPE")
     if doctype >= 0:
         line = lines + 1 + data[:doctype].count(b"\n")
         raise MjcfError("document types and entities are not allowed", file=file, line=line)
     if not data.strip():
         raise MjcfError("the XML is empty", file=file)
-    if lines:
-        data = _pad(data, lines)
+    data = b"\n" * lines + data  # line numbers stay right
     parser = etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
@@ -69,7 +69,6 @@ def parse_xml(data: bytes, file: str | None) -> etree._Element:
         raise MjcfError(f"not well-formed XML: {problem.msg}", file=file, line=line) from None
 
 
-def _pad(data: bytes, lines: int) -> bytes:
-    """Puts leading blank lines back, behind the declaration if there is one, so that line numbers stay right."""
-    end = data.find(b"?>") + 2 if data.startswith(b"<?xml") else 0
-    return data[:end] + b"\n" * lines + data[end:]
+def _cut(data: bytes, end: int) -> tuple[bytes, int]:
+    """Returns what follows the first `end` bytes, and the number of line breaks in these."""
+    return data[end:], data[:end].count(b"\n")

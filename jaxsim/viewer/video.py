@@ -22,12 +22,15 @@ def check_file(file: Path) -> None:
     Raises:
         ValueError: The suffix is unknown.
         FileNotFoundError: There is no such folder.
+        IsADirectoryError: The file is a folder.
         ModuleNotFoundError: A video is asked for, and the extra `view` is not installed.
     """
     if file.suffix.lower() not in STILL + MOVING:
         raise ValueError(f"cannot write {file.name!r}: the suffix is one of {', '.join(STILL + MOVING)}")
     if not file.absolute().parent.is_dir():
         raise FileNotFoundError(f"no folder {str(file.absolute().parent)!r} to write {file.name!r} into")
+    if file.is_dir():
+        raise IsADirectoryError(f"{str(file)!r} is a folder; give the name of a file")
     if file.suffix.lower() == ".mp4":
         needs("imageio_ffmpeg", "MP4 needs")
 

@@ -92,6 +92,17 @@ def test_rollout_draws(slider, tmp_path):
         assert min(image.size) > 500
 
 
+def test_names_are_no_markup(tmp_path, capsys):
+    file = tmp_path / "[a].xml"
+    file.write_text(SLIDER.replace('model="slider"', 'model="[/b] [red]x"'))
+    main(["info", str(file)])
+    said = capsys.readouterr().out
+    assert "[/b] [red]x" in said
+    assert "[a].xml" in said
+    main(["render", str(file), "--out", str(tmp_path / "[b].png"), "--size", "8", "8"])
+    assert "[b].png" in capsys.readouterr().out
+
+
 def test_info_tells_contents_and_buffers(capsys):
     main(["info", "quadruped"])
     text = capsys.readouterr().out
@@ -130,6 +141,11 @@ def test_a_broken_model_is_refused_with_its_line(command, tmp_path, capsys):
 def test_bad_arguments_are_refused(slider, tmp_path, capsys):
     assert "at least 1" in refused(["rollout", slider, "--worlds", "0"], capsys)
     assert "no folder" in refused(["rollout", slider, "--out", str(tmp_path / "no" / "t.npz")], capsys)
+    assert "is a folder" in refused(["rollout", slider, "--out", str(tmp_path)], capsys)
+    assert "suffix is one of .avif" in refused(["rollout", slider, "--plot", str(tmp_path / "p.xyz")], capsys)
+    (tmp_path / "p.png").mkdir()
+    assert "is a folder" in refused(["render", slider, "--out", str(tmp_path / "p.png")], capsys)
+    assert "at least 1" in refused(["benchmark", slider, "--worlds", "0"], capsys)
     assert "peers are mjx, mujoco" in refused(["benchmark", slider, "--peers", "bullet"], capsys)
     refused(["fly", slider], capsys)
     file = tmp_path / "binary.xml"

@@ -35,6 +35,46 @@ def test_there_and_back(name):
     assert error(full_J(m, back), full_J(m, d)) < 1e-9
 
 
+FAST = """
+<mujoco>
+  <option timestep="0.02" jacobian="{}"><flag island="disable"/></option>
+  <worldbody>
+    <body><geom size=".1" pos="1 0 0"/><joint axis="0 0 1" range="-10 10" limited="true" solreflimit="9 1"/>
+      <body><joint type="slide" range="-.1 .1" limited="true" armature=".1"/>
+        <joint type="slide" range="-.2 .2" limited="true" armature=".2"/>
+        <geom size=".1"/></body></body>
+    <body pos="0 0 1"><joint axis="0 1 0" range="-2 2" limited="true"/><geom size=".1"/></body>
+  </worldbody>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("jacobian", ["dense", "sparse"])
+def test_rows_of_before_a_long_step(jacobian):
+    """A hinge turns by more than half a turn; two slides share an axis; a limit is passed, and the other comes near."""
+    m = mujoco.MjModel.from_xml_string(FAST.format(jacobian))
+    d = mujoco.MjData(m)
+    d.qpos[:] = 0.25, -0.15, 0.28, -0.036
+    d.qvel[:] = 230, 3, -1, 2.5
+    mujoco.mj_step(m, d)
+    assert d.nefc == 4
+    assert abs(d.qpos[0]) > np.pi
+    back = jaxsim.get_data(m, jaxsim.put_data(m, d))
+    for field in (*FIELDS, *ROWS):
+        assert error(getattr(back, field), getattr(d, field)) < 1e-9, field
+    assert error(full_J(m, back), full_J(m, d)) < 1e-9
+
+
+def test_arms_of_adhesion_depend_on_contacts():
+    m = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+      <body name="b" pos="0 0 .09"><freejoint/><geom size=".1"/></body></worldbody>
+      <actuator><adhesion body="b" ctrlrange="0 1" gain="3"/></actuator></mujoco>""")
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    back = jaxsim.get_data(m, jaxsim.put_data(m, d))
+    assert d.actuator_moment.any()
+    np.testing.assert_allclose(back.actuator_moment, d.actuator_moment, atol=1e-12)
+
+
 def test_numbers_of_contacts_and_rows():
     m, d = engine("contacts, pyramids")
     for model in (m, jaxsim.put_model(m)):

@@ -145,6 +145,9 @@ def test_packages(tmp_path: Path) -> None:
     path.write_text(urdf.format("robot/meshes"))
     found = Spec.from_file(path)
     assert found.open_asset(next(found.elements("mesh")), "file")[1] == b"here"
+    path.write_text(urdf.format("/meshes"))  # as onshape-to-robot writes it
+    nameless = Spec.from_file(path)
+    assert nameless.open_asset(next(nameless.elements("mesh")), "file")[1] == b"here"
     path.write_text(urdf.format("robot"))
     given = Spec.from_file(path, packages={"robot": tmp_path / "else"})
     assert given.open_asset(next(given.elements("mesh")), "file")[1] == b"there"

@@ -110,7 +110,7 @@ def test_size_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_the_oracle_forgives_is_forgiven() -> None:
     xml = """
 
-    <?xml version="1.0"?>
+    <?xml version="0.0" encoding="latin-1"?>
     <!-- a comment -- with two hyphens -->
     <mujoco model="a&b"><worldbody><geom name="g"size="1"/></worldbody></mujoco>"""
     spec = Spec.from_string(xml)

@@ -84,6 +84,21 @@ def test_inertia_of_zeros_is_none() -> None:
     np.testing.assert_array_equal(inertial["diaginertia"], 0)
 
 
+@pytest.mark.parametrize(("kind", "leader"), [("fixed", "j1"), ("planar", "j1"), ("revolute", "j2")])
+def test_what_cannot_follow_a_joint_is_ignored_as_in_the_oracle(kind: str, leader: str) -> None:
+    xml = f"""<robot><link name="a">{PLAIN}</link><link name="b">{PLAIN}</link><link name="c">{PLAIN}</link>
+      <joint name="j1" type="prismatic"><parent link="a"/><child link="b"/></joint>
+      <joint name="j2" type="fixed"><parent link="a"/><child link="c"/></joint></robot>"""
+    xml = xml.replace(
+        "</robot>",
+        f"""<link name="d">{PLAIN}</link><joint name="j" type="{kind}">
+      <parent link="b"/><child link="d"/><mimic joint="{leader}"/></joint></robot>""",
+    )
+    with pytest.warns(UserWarning, match=f'<mimic> attribute joint="{leader}": ignored: j and {leader}'):
+        spec = Spec.from_string(xml)
+    assert_same_model(spec, mujoco.MjModel.from_xml_string(xml))
+
+
 JOINT = '<joint name="j" type="{}"><parent link="a"/><child link="{}"/>{}</joint>'
 
 
@@ -112,8 +127,8 @@ JOINT = '<joint name="j" type="{}"><parent link="a"/><child link="{}"/>{}</joint
         ),
         (
             '<link name="a"/><link name="b"/>' + JOINT.format("revolute", "b", '<mimic joint="x"/>'),
-            "joint",
-            "unknown",
+            "mimic",
+            "unknown joint",
         ),
         (
             '<link name="a"/><link name="b"/>' + JOINT.format("planar", "b", '<axis xyz="0 0 0"/>'),

@@ -146,6 +146,19 @@ def test_nested_vmap(lifted: Any) -> None:
     assert_same(crossed(lifted)(params, x[0]), crossed(reference)(params, x[0]))
 
 
+def test_no_worlds(lifted: Any) -> None:
+    params, x = example(5)
+    none = x[:0]
+    for f in (lifted, jax.jacrev(lambda p, x: lifted(p, x)["y"], 1)):
+        all_worlds = jax.jit(jax.vmap(f, (None, 0)))
+        assert_same(all_worlds(params, none), jax.tree.map(lambda y: y[:0], all_worlds(params, x)))
+    twice = jax.vmap(jax.vmap(lifted, (None, 0)), (None, 0))
+    assert twice(params, x[:0, None])["y"].shape == (0, 1, N)
+    assert twice(params, x[None, :0])["y"].shape == (1, 0, N)
+    total = jax.grad(lambda p: jnp.sum(jax.vmap(lifted, (None, 0))(p, none)["y"]), allow_int=True)(params)
+    assert not total["a"].any()
+
+
 def test_grad_one_world(lifted: Any) -> None:
     params, x = example()
     for mode in (jax.grad, jax.jacfwd, jax.jacrev):
