@@ -110,8 +110,13 @@ def trees_of(structure: TreeStructure) -> np.ndarray:
 
 
 def _spans(structure: TreeStructure) -> list[tuple[int, int]]:
-    """First degree of freedom and end of each kinematic tree."""
-    starts = [i for i, p in enumerate(structure.parent) if p < 0]
+    """First degree of freedom and end of each kinematic tree.
+
+    What couples two trees makes one of them, in which those between, if there are any, lie too.
+    """
+    roots = [path[0] for path in structure.paths]
+    first = np.minimum.accumulate(roots[::-1])[::-1]  # root of any from here on
+    starts = [i for i, root in enumerate(first) if root == i]
     return list(itertools.pairwise([*starts, structure.n]))
 
 

@@ -26,6 +26,8 @@ TREES = {
     "star": (-1, 0, 0, 0, 0, 0),
     "alike": (-1, 0, 1, 1, -1, 4, 5, -1, 7, 8, 8, -1, 11, 12, -1),
     "diagonal": (-1, -1, -1),
+    "coupled": (-1, -1, 0, -1),
+    "coupled, alike": (-1, -1, 0, 1, -1, -1, 4, 5, -1),
     "limbs": (-1, 0, 1, 2, 3, 4, 5, 6, 7, 5, 9, 10, 5, 12, 13),
     "random": tuple(int(np.random.default_rng(i).integers(-1, i)) for i in range(20)),
     "large": tuple(range(-1, linalg.LARGE + 2)),

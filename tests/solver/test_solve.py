@@ -51,6 +51,21 @@ def test_converged_solution_is_the_c_engines(name):
         assert int(data.solver_niter) < 20
 
 
+@pytest.mark.parametrize("joined", [(0, 1), (0, 2), (1, 3), (0, 3)])
+def test_coupled_trees_may_have_others_between_them(joined):
+    arms = "".join(
+        f'<body pos="0 {k} 0"><joint name="{k}" axis="0 1 0"/><geom size=".1" pos=".{k + 1} 0 0"/></body>'
+        for k in range(4)
+    )
+    xml = """<mujoco><option tolerance="0"/><worldbody>{}</worldbody>
+      <equality><joint joint1="{}" joint2="{}"/></equality></mujoco>"""
+    m = mujoco.MjModel.from_xml_string(xml.format(arms, *joined))
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    data = forward(put_model(m), make_data(put_model(m)))
+    np.testing.assert_allclose(data.qacc, d.qacc, rtol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["small pyramids", "small elliptic cones"])
 def test_solution_does_not_depend_on_the_warm_start(name):
     m, model = compiled(name)
