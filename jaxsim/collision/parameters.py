@@ -138,7 +138,7 @@ def _mix(first: Array, second: Array, rule: Array | None) -> Array:
         jnp.where(given1, 1.0, jnp.where(given2, 0.0, 0.5)),
     )
     standard = (first[:, 4:5] > 0) & (second[:, 4:5] > 0)
-    friction = safe.clamp(first[:, 1:4], low=second[:, 1:4])
+    friction = jnp.maximum(first[:, 1:4], second[:, 1:4])
     if rule is not None:
         rule = rule[:, None]
         share = jnp.where(rule == 0, share, (rule > 0).astype(share.dtype))
@@ -147,7 +147,7 @@ def _mix(first: Array, second: Array, rule: Array | None) -> Array:
         friction = jnp.where(rule == 0, friction, ruling)
         pull1, pull2 = jnp.where(rule < 0, 0, pull1), jnp.where(rule > 0, 0, pull2)
     mean = share * first[:, 4:11] + (1 - share) * second[:, 4:11]
-    solref = jnp.where(standard, mean[:, :2], safe.clamp(first[:, 4:6], high=second[:, 4:6]))
+    solref = jnp.where(standard, mean[:, :2], jnp.minimum(first[:, 4:6], second[:, 4:6]))
     slide, spin, roll = friction[:, :1], friction[:, 1:2], friction[:, 2:3]
     margin = first[:, :1] + second[:, :1]
     parts = [

@@ -1,4 +1,4 @@
-"""Ties of limits, of mixed parameters and of features have the derivative of one side, not something between two."""
+"""Ties of limits and of features have the derivative of one side, not something between two."""
 
 from collections.abc import Callable
 
@@ -58,18 +58,6 @@ def test_impedance_at_its_bounds(k, solimp):
     _check(lift)
 
 
-@pytest.mark.parametrize("geom", [0, 1])
-def test_geoms_of_equal_friction(geom):
-    model = _ball_on_floor(0.002)
-    data = jaxsim.make_data(model).replace(qvel=jnp.array([0.5, 0, 0, 0, 0, 0]))
-
-    def drag(change):
-        moved = jnp.asarray(model.geom_friction).at[geom, 0].add(change)
-        return jaxsim.forward(model.replace(geom_friction=moved), data).qacc[0]
-
-    _check(drag)
-
-
 def test_tendon_at_an_end_of_its_relaxed_range():
     model = jaxsim.load_model("""
     <mujoco>
@@ -85,8 +73,14 @@ def test_tendon_at_an_end_of_its_relaxed_range():
     [
         ('type="box" size=".3 .2 .1"', 'type="sphere" size=".1" pos=".3 0 .199"'),
         ('type="capsule" size=".1 .3" zaxis="1 0 0"', 'type="sphere" size=".1" pos=".3 0 .199"'),
-        ('type="capsule" size=".1 .3" zaxis="1 0 0"', 'type="capsule" size=".1 .3" zaxis="1 0 0" pos="0 0 .199"'),
-        ('type="capsule" size=".1 .3" zaxis="1 0 0"', 'type="capsule" size=".1 .2" zaxis="0 1 0" pos=".3 0 .199"'),
+        (
+            'type="capsule" size=".1 .3" zaxis="1 0 0"',
+            'type="capsule" size=".1 .3" zaxis="1 0 0" pos="0 0 .199"',
+        ),
+        (
+            'type="capsule" size=".1 .3" zaxis="1 0 0"',
+            'type="capsule" size=".1 .2" zaxis="0 1 0" pos=".3 0 .199"',
+        ),
     ],
 )
 def test_contacts_above_edges_and_ends(fixed, free):

@@ -259,6 +259,32 @@ TRANSITIONS = {
 }
 
 
+@pytest.mark.parametrize("precision", [jnp.float64, jnp.float32])
+@pytest.mark.parametrize("shape", ['type="sphere" size=".3"', 'type="cylinder" size=".3 .5" zaxis="0 1 0"'])
+def test_paths_that_hardly_touch_go_the_short_way(shape, precision):
+    """Where the two tangents are nearly one line, rounding must not take them for crossed."""
+    model = jaxsim.load_model(f"""
+    <mujoco>
+      <worldbody>
+        <site name="a" pos="-1 0 .3"/><geom name="round" {shape} contype="0" conaffinity="0"/>
+        <body pos="1 0 .3"><joint type="slide" axis="0 0 1"/><geom size=".05"/><site name="b"/></body>
+      </worldbody>
+      <tendon><spatial><site site="a"/><geom geom="round"/><site site="b"/></spatial></tendon>
+    </mujoco>""")
+    rng = np.random.default_rng(0)
+    depth = -np.geomspace(1e-12, 1e-3, 2000) * rng.uniform(1, 1.5, 2000)
+    model, data = jax.tree.map(
+        lambda x: x.astype(precision) if x.dtype == jnp.float64 else x, (model, jaxsim.make_data(model))
+    )
+
+    def length(height):
+        moved = jaxsim.kinematics(model, data.replace(qpos=height[None]))
+        return jaxsim.tendon(model, jaxsim.com_pos(model, moved)).ten_length[0]
+
+    found = jax.jit(jax.vmap(length))(jnp.asarray(depth, precision))
+    np.testing.assert_allclose(found, np.hypot(2, depth), rtol=2e-6)
+
+
 def lever(wrap, height):
     """An arm that swings the end of a path past a geom at the origin."""
     return f"""<mujoco><worldbody><site name="w" pos="-0.5 0.02 0.3"/>

@@ -70,7 +70,13 @@ def box_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     slack = sum([*box1.size, *box2.size], start=jnp.zeros((), margin.dtype))
     reach = margin + _rounding(slack.dtype).separation * slack
     code = _separating_axis(
-        p21.stop(), p12.stop(), _matrix(r.stop() for r in R), box1.size.stop(), box2.size.stop(), reach, reach - margin
+        p21.stop(),
+        p12.stop(),
+        _matrix(r.stop() for r in R),
+        box1.size.stop(),
+        box2.size.stop(),
+        reach,
+        reach - margin,
     )
     edge = _edge_contact(code, R, p21, box1, box2)
     face = _face_contact(code, R, p21, p12, box1, box2, margin)

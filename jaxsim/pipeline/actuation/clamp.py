@@ -62,7 +62,9 @@ def _limit_tendons(model: Model, force: Array) -> Array:
     outs = model.actuator_outadr[ids]
     total = add_rows(take(force, outs), target, model.ntendon)
     low, high = model.tendon_actfrcrange[:, 0], model.tendon_actfrcrange[:, 1]
-    excess = jnp.where((total < low) | (total > high), safe.divide(safe.clamp(total, low, high), total) - 1, 0)
+    excess = jnp.where(
+        (total < low) | (total > high), safe.divide(safe.clamp(total, low, high), total) - 1, 0
+    )
     return force * (1 + add_rows(take(excess, target), outs, model.nout))
 
 

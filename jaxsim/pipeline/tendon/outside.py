@@ -18,11 +18,11 @@ from jaxsim.pipeline.tendon.plane import Point, cross, crosses, dot, either, tur
 
 __all__ = ["Arc", "around"]
 
-_TIE = 1e-14
-"""Merits closer than this part of the squared radius are equal: rounding must not choose, as it may differ by use."""
+_TIE = 64
+"""Merits closer than this many roundings of the squared radius are equal.
 
-_NO_ARC = 1e-9
-"""A turn back by less than this, rad, is the rounding error of two equal points, not a full turn."""
+Rounding must not choose, as it may differ by use.
+"""
 
 
 class Arc(NamedTuple):
@@ -54,7 +54,7 @@ def around(first: Point, last: Point, radius: Array, side: Point | None) -> Arc:
       radius: (n, W), m.
       side: direction in which the path should pass; None: the short way, if the circle is in the way at all.
     """
-    possible = _in_the_way(first, last, radius, side)
+    possible, met = _in_the_way(first, last, radius, side)
     one = jnp.ones_like(radius)
     radius = jnp.where(possible, radius, 1)
     first = either(possible, first, Point(2 * one, 0 * one))
@@ -62,22 +62,24 @@ def around(first: Point, last: Point, radius: Array, side: Point | None) -> Arc:
     clockwise = _tangents(first, last, radius, 1)
     counter = _tangents(first, last, radius, -1)
     good = [
-        jnp.where(crosses(first, a, last, b, MINVAL), -1e4, _merit(a, b, radius, side))
+        jnp.where(_crosses(first, a, last, b, met), -1e4, _merit(a, b, radius, side))
         for a, b in (clockwise, counter)
     ]
-    chosen = good[0] > good[1] + _TIE * radius**2
+    chosen = good[0] > good[1] + _TIE * jnp.finfo(radius.dtype).eps * radius**2
     start, end = (either(chosen, a, b) for a, b in zip(clockwise, counter, strict=True))
     sense = jnp.where(chosen, 1, -1).astype(radius.dtype)
     angle = jnp.arctan2(-cross(start, end) * sense, dot(start, end))
-    angle = jnp.where(angle < -_NO_ARC, angle + 2 * np.pi, angle)
+    # less than this is the rounding error of two equal points, not a full turn: tangents from near by are roots
+    back = angle < -jnp.sqrt(jnp.finfo(angle.dtype).eps)
+    angle = jnp.where(back, angle + 2 * np.pi, angle)
     ahead, onward = (turn(p) * (-sense / radius) for p in (start, end))
-    touches = possible & ~crosses(first, start, last, end, MINVAL)
+    touches = possible & ~_crosses(first, start, last, end, met)
     return Arc(touches, start, end, radius * angle, ahead, onward)
 
 
 @stage
-def _in_the_way(first: Point, last: Point, radius: Array, side: Point | None) -> Array:
-    """Whether both ends are outside, and the straight segment meets the circle or passes it on the wrong side.
+def _in_the_way(first: Point, last: Point, radius: Array, side: Point | None) -> tuple[Array, Array]:
+    """Whether the circle is between ends outside, or on the wrong side of the segment; whether the segment meets it.
 
     Computed once: what follows from it must not round it one way here and another way there.
     """
@@ -87,10 +89,18 @@ def _in_the_way(first: Point, last: Point, radius: Array, side: Point | None) ->
     apart = (radius >= MINVAL) & (length >= MINVAL)
     along = jnp.clip(safe.divide(-dot(step, first), length), 0, 1)
     nearest = first + step * along
-    meets = dot(nearest, nearest) <= radius**2
-    if side is not None:
-        meets = meets | (dot(side, nearest) < 0)
-    return outside & apart & meets
+    met = dot(nearest, nearest) <= radius**2
+    wrong = met if side is None else met | (dot(side, nearest) < 0)
+    return outside & apart & wrong, met
+
+
+def _crosses(first: Point, start: Point, last: Point, end: Point, met: Array) -> Array:
+    """Whether a path crosses itself before and after its arc.
+
+    That none does about a circle that the straight segment meets is known: where this hardly does, the two tangents
+    are nearly one line, and rounding would decide.
+    """
+    return ~met & crosses(first, start, last, end, MINVAL)
 
 
 def _tangents(first: Point, last: Point, radius: Array, sense: int) -> tuple[Point, Point]:
