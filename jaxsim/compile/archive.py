@@ -34,11 +34,15 @@ def save_model(model: Model, path: str | PathLike[str]) -> None:
 
     Args:
         model: the model; leaves may be batched.
-        path: the file.
+        path: the file, whose name ends in `.npz`.
 
     Raises:
-        ValueError: the model holds functions of the user's, which no file can.
+        ValueError: the name has another ending, or the model holds functions of the user's, which no file can.
     """
+    if not fspath(path).endswith(".npz"):
+        raise ValueError(
+            f"the name of a saved model ends in .npz, by which load_model knows it, not {fspath(path)!r}"
+        )
     model = without_voxels(model)
     if model.hooks != Hooks():
         raise ValueError("a model with functions of your own cannot be saved: save it before it gets them")

@@ -36,7 +36,7 @@ from jaxsim.structure.budgets import asked_sizes, parse_budgets
 from jaxsim.structure.cells import cells_under
 from jaxsim.structure.snaps import frame_snaps
 
-__all__ = ["compile_document"]
+__all__ = ["compile_document", "meshes_with_hulls"]
 
 
 def compile_document(
@@ -78,7 +78,7 @@ def _compile(document: Document) -> dict[str, Any]:
     _refuse(document)
     scene = build_scene(document)
     discard = bool(document.compiler["discardvisual"])
-    assets = compile_assets(document, _hulls(document, scene), discard)
+    assets = compile_assets(document, meshes_with_hulls(document, scene), discard)
     for body in scene.bodies:
         compile_body(document, assets, body)
     fuse_static(document, scene)
@@ -143,7 +143,7 @@ def _refuse(document: Document) -> None:
         raise section.children[0].error("engine plugins are not built in jaxsim; remove the element")
 
 
-def _hulls(document: Document, scene: Scene) -> set[str]:
+def meshes_with_hulls(document: Document, scene: Scene) -> set[str]:
     """Returns the names of the meshes that get a convex hull: those that collide and, as in C, those of sites."""
     paired = paired_geoms(document)
     sites = {site.values["mesh"] for site in scene.sites}

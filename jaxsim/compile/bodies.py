@@ -18,7 +18,7 @@ from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document
 from jaxsim.mjcf.frames import IDENTITY, ORIGIN, accumulate, invert, rotate
 
-__all__ = ["check_moving_masses", "check_places", "compile_body"]
+__all__ = ["check_moving_masses", "check_places", "compile_body", "compile_inertia"]
 
 
 def compile_body(document: Document, assets: Assets, body: Body) -> None:
@@ -26,6 +26,28 @@ def compile_body(document: Document, assets: Assets, body: Body) -> None:
 
     Raises:
         MjcfError: the body, or something in it, is not valid.
+    """
+    compile_inertia(document, assets, body)
+    if body.frame is not None:
+        body.pos, body.quat = accumulate(*body.frame, body.pos, body.quat)
+    for joint in body.joints:
+        compile_joint(joint)
+    _check_joints(body)
+    for site in body.sites:
+        compile_site(assets, site)
+    for camera in body.cameras:
+        compile_camera(document, camera)
+    for light in body.lights:
+        compile_light(light)
+    if _aligned(body):
+        _align(body)
+
+
+def compile_inertia(document: Document, assets: Assets, body: Body) -> None:
+    """Finds pose, geoms and inertial frame of a body, apart from frame elements around it.
+
+    Raises:
+        MjcfError: the body or a geom is not valid.
     """
     values, settings, world = body.values, body.settings, body.parent is None
     if not world:
@@ -42,19 +64,6 @@ def compile_body(document: Document, assets: Assets, body: Body) -> None:
         body.ipos, body.iquat = body.pos, body.quat
     if not world:
         _bound_inertia(body)
-    if body.frame is not None:
-        body.pos, body.quat = accumulate(*body.frame, body.pos, body.quat)
-    for joint in body.joints:
-        compile_joint(joint)
-    _check_joints(body)
-    for site in body.sites:
-        compile_site(assets, site)
-    for camera in body.cameras:
-        compile_camera(document, camera)
-    for light in body.lights:
-        compile_light(light)
-    if _aligned(body):
-        _align(body)
 
 
 def _given_inertia(document: Document, body: Body) -> None:

@@ -48,6 +48,11 @@ def compile_hfield(document: Document, element: Element, name: str, index: int) 
         data = _inline(element, nrow, ncol, values["elevation"])
     else:
         raise element.error("give a file, or nrow and ncol", attribute="file")
+    attribute = "file" if values["file"] else "nrow"
+    if min(data.shape) < 2:
+        raise element.error(f"expected at least 2 rows and 2 columns, not {data.shape}", attribute=attribute)
+    if not np.isfinite(data).all():
+        raise element.error("an elevation is not finite", attribute=attribute)
     return HField(element, name, index, size, _scaled(data))
 
 

@@ -38,7 +38,9 @@ def load_model(
     Raises:
         MjcfError: the model cannot be read, is not valid, or uses a feature that is not built.
     """
-    if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip().startswith("<")):
+    if isinstance(source, bytes) or (
+        isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
+    ):
         document = Document.from_string(source, assets, root=root, packages=packages)
     elif fspath(source).endswith(".npz"):
         model = read_model(source)

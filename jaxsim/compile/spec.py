@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from jaxsim.compile.assemble import compile_document
+from jaxsim.compile.inertials import with_inertials
 from jaxsim.mjcf import Document, names
+from jaxsim.mjcf.writer import to_xml
 from jaxsim.model import Model
 
 __all__ = ["Spec"]
@@ -11,6 +13,18 @@ __all__ = ["Spec"]
 
 class Spec(Document):
     """A model that can be edited, written and compiled, like MuJoCo's MjSpec."""
+
+    def to_xml(self) -> str:
+        """Returns the model as MJCF text; reading it again gives the same model.
+
+        Bodies have their inertias written out where models that were attached have compiler settings about inertia
+        that differ from those of the whole model: a text has but one `compiler`.
+
+        Raises:
+            MjcfError: an element is not allowed where it stands, inertias would have to be written out and cannot, or
+                a joint of type free was attached with another `alignfree` than the whole model's.
+        """
+        return to_xml(with_inertials(self))
 
     def compile(
         self, nconmax: int | None = None, njmax: int | None = None, max_geom_pairs: str | int | None = None

@@ -80,6 +80,8 @@ def _image(document: Document, element: Element, attribute: str, values: Any) ->
         with Image.open(BytesIO(content)) as image:
             if image.width * image.height * len(mode) > _MAX_BYTES:
                 raise element.error("the image is too large", attribute=attribute)
+            if image.mode.startswith("I"):  # of 16 bits the upper ones count
+                image = Image.fromarray((np.asarray(image).astype(np.int64) >> 8).astype(np.uint8))
             if mode == "L" and image.mode in ("P", "RGB", "RGBA"):
                 image = image.convert("RGB").getchannel(0)  # grey is the red channel, as in C
             pixels = np.asarray(image.convert(mode), np.uint8)

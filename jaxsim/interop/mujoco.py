@@ -37,7 +37,12 @@ def put_model(
       nconmax: contact slots; -1: chosen from what can collide; None: what the model asks for, as in `load_model`.
       njmax: constraint rows; None or -1: as many as it may have.
       max_geom_pairs: pairs of geoms of each kind that a broad phase keeps, as `nconmax`; "": chosen.
+
+    Raises:
+      TypeError: it is no MjModel.
     """
+    if not hasattr(mj_model, "name_bodyadr"):
+        raise TypeError(f"put_model: expected a mujoco.MjModel, not {type(mj_model).__name__}")
     pairs = None if max_geom_pairs is None else str(max_geom_pairs)
     given = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": pairs}
     sizes = {name: size for name, size in given.items() if size is not None}

@@ -1,7 +1,8 @@
 """A model's tree to MJCF text.
 
-What an attached model says under conventions of its own (angles, Euler sequence, automatic limits, folders) is
-rewritten to those of the whole model, so that the text means the same.
+What an attached model says under conventions of its own (angles, Euler sequence, alignment of free bodies, folders) is
+rewritten to those of the whole model, so that the text means the same. Automatic limits are on if any model has them:
+where they are off, no range is without a word about it.
 """
 
 from __future__ import annotations
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["to_xml"]
 
-_LIMITS = {
-    "limited": "range",
-    "actuatorfrclimited": "actuatorfrcrange",
-    "ctrllimited": "ctrlrange",
-    "forcelimited": "forcerange",
-    "actlimited": "actrange",
-}
 _ANGULAR = ("range", "ref", "springref")
 
 
@@ -38,15 +32,20 @@ def to_xml(document: Document) -> str:
     """Returns the XML text of a model; numbers keep every bit."""
     document = hoisted(document)
     ours = document.compiler
+    limits = any(Resolved(compiler, [])["autolimits"] for compiler in _compilers(document))
     tree = etree.Element("mujoco")
     stack = [(document.root, tree)]
     while stack:
         element, node = stack.pop()
-        for name, value in _attributes(document, element, ours).items():
+        attributes = _attributes(document, element, ours)
+        if element is document.compiler_element and limits:
+            attributes.pop("autolimits", None)
+        for name, value in attributes.items():
             node.set(name, values.write(element.type.attributes.get(name), value))
-        for child in element.children:
-            if child is not document.compiler_element or child.attrib or child.children:
-                stack.append((child, etree.SubElement(node, child.tag)))
+        stack += [(child, etree.SubElement(node, child.tag)) for child in element.children]
+    for node in tree.findall("compiler"):
+        if not node.attrib and not len(node):
+            tree.remove(node)
     etree.indent(tree, "  ")
     return etree.tostring(tree, encoding="unicode") + "\n"
 
@@ -63,10 +62,16 @@ def _attributes(document: Document, element: Element, ours: Resolved) -> dict[st
     ):
         if theirs["angle"] != ours["angle"] or theirs["eulerseq"] != ours["eulerseq"]:
             _rewrite_angles(document, element, attributes, theirs, ours)
-        if theirs["autolimits"] != ours["autolimits"]:
-            _rewrite_limits(document, element, attributes, theirs)
+        if theirs["alignfree"] != ours["alignfree"]:
+            _rewrite_free(document, element, attributes, bool(theirs["alignfree"]))
     _rewrite_files(document, element, attributes)
     return attributes
+
+
+def _compilers(document: Document) -> list[Element]:
+    """Returns the compiler elements of the models that elements come from."""
+    scopes = {id(e.scope): e.scope for e in document.root.walk() if e.scope is not None}
+    return [document.compiler_element, *(scope.compiler for scope in scopes.values())]
 
 
 def _rewrite_angles(
@@ -85,21 +90,25 @@ def _rewrite_angles(
     elif form == "axisangle":
         attributes["axisangle"] = np.append(resolved[form][:3], resolved[form][3] * scale)
     if element.type.key == "joint" and resolved["type"] in ("hinge", "ball"):
+        low, high = np.asarray(resolved["range"]).tolist()
+        limited = resolved["limited"] == "true" or (resolved["limited"] == "auto" and low < high)
         for name in _ANGULAR:
-            if resolved.given(name):
+            if resolved.given(name) and (limited or name != "range"):  # without a limit C keeps the numbers
                 value = np.asarray(resolved[name]) * scale
                 attributes[name] = value if value.ndim else float(value)
 
 
-def _rewrite_limits(
-    document: Document, element: Element, attributes: dict[str, Value], theirs: Resolved
+def _rewrite_free(
+    document: Document, element: Element, attributes: dict[str, Value], alignfree: bool
 ) -> None:
-    """Says outright what the other model leaves to its own rule about ranges."""
-    resolved = document.resolve(element)
-    for name, range_name in _LIMITS.items():
-        if name in element.type.attributes and resolved[name] == "auto":
-            limited = theirs["autolimits"] and np.any(resolved[range_name])
-            attributes[name] = "true" if limited else "false"
+    """Says outright whether a free body takes the frame of its principal axes."""
+    if element.tag == "freejoint" and attributes.get("align", "auto") == "auto":
+        attributes["align"] = "true" if alignfree else "false"
+    elif element.type.key == "joint" and document.resolve(element)["type"] == "free":
+        raise element.error(
+            "attached with another alignfree than the whole model's, which in a text only a freejoint can say",
+            attribute="type",
+        )
 
 
 def _rewrite_files(document: Document, element: Element, attributes: dict[str, Value]) -> None:

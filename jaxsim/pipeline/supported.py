@@ -16,6 +16,7 @@ from jax.core import Tracer
 
 from jaxsim.enums import (
     BiasType,
+    ConeType,
     DynType,
     EnableBit,
     EqType,
@@ -88,6 +89,7 @@ _OPTIONS: tuple[tuple[Callable[[Static], bool], Callable[[Static], str]], ...] =
         lambda o: o.integrator not in INTEGRATORS,
         lambda o: f"integrator {IntegratorType(o.integrator).name.lower()}",
     ),
+    (lambda o: o.cone not in tuple(ConeType), lambda o: f"cone {ConeType(o.cone).name}"),
     (lambda o: o.solver not in SOLVERS, lambda o: f"solver {SolverType(o.solver).name}"),
     (
         lambda o: any(o.enableflags & f for f in REFUSED_FLAGS),

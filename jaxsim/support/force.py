@@ -16,7 +16,7 @@ from jaxsim.model import Model
 from jaxsim.pipeline import reaction
 from jaxsim.pipeline.acceleration import wrench_force
 from jaxsim.support.jacobian import jac
-from jaxsim.support.lifted import check_index
+from jaxsim.support.lifted import check_index, check_shape
 
 __all__ = ["apply_ft", "contact_force", "xfrc_accumulate"]
 
@@ -35,7 +35,7 @@ def apply_ft(
       body: its id; it may be traced.
     """
     jacp, jacr = jac(model, data, point, body)
-    f, t = jnp.asarray(force), jnp.asarray(torque)
+    f, t = check_shape("apply_ft: force", force, 3), check_shape("apply_ft: torque", torque, 3)
     return jnp.sum(jacp * f[:, None], axis=0) + jnp.sum(jacr * t[:, None], axis=0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -11,7 +10,7 @@ from jaxsim.model import Model
 from jaxsim.pytree import Static
 from jaxsim.solver import linalg
 from jaxsim.structure.sparsity import tree_structure
-from jaxsim.support.lifted import lifted
+from jaxsim.support.lifted import check_shape, lifted
 
 __all__ = ["full_m", "mul_m", "solve_m"]
 
@@ -30,12 +29,12 @@ def _full_m(static: Static, M: Array) -> Array:
 
 def mul_m(model: Model, data: Data, vec: ArrayLike) -> Array:
     """M times a vector (nv,), a force (mj_mulM); needs `crb`."""
-    return lifted(_mul_m, model.static)(data.M, jnp.asarray(vec))
+    return lifted(_mul_m, model.static)(data.M, check_shape("mul_m: vec", vec, model.nv))
 
 
 def solve_m(model: Model, data: Data, vec: ArrayLike) -> Array:
     """The acceleration x (nv,) that solves `M x = vec` (mj_solveM); needs `crb`."""
-    return lifted(_solve_m, model.static)(data.M, jnp.asarray(vec))
+    return lifted(_solve_m, model.static)(data.M, check_shape("solve_m: vec", vec, model.nv))
 
 
 def full_m(model: Model, data: Data) -> Array:

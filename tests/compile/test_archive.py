@@ -72,6 +72,11 @@ def test_other_versions_are_refused(tmp_path, monkeypatch):
         load_model(path)
 
 
+def test_names_have_the_ending_that_load_model_knows(tmp_path):
+    with pytest.raises(ValueError, match=r"ends in \.npz"):
+        save_model(load_model("<mujoco/>"), tmp_path / "model")
+
+
 def test_missing_file():
     with pytest.raises(MjcfError, match="cannot read"):
         load_model("does_not_exist.npz")

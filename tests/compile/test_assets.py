@@ -117,6 +117,7 @@ def test_obj_uses_the_first_shape_and_cuts_polygons():
     corners = [(np.cos(t), np.sin(t)) for t in np.arange(5) * 2 * np.pi / 5]
     lines = [f"v {x} {y} {z}" for z in (0.0, 1.0) for x, y in corners]
     lines += ["o first", "f 5 4 3 2 1", "f 6/1/1 7/1/1 8/1/1 9/1/1 10/1/1".replace("/1/1", "")]
+    lines += ["g", "o"]  # without a blank behind them C does not take these for a new shape
     lines += [f"f {i + 1} {(i + 1) % 5 + 1} {(i + 1) % 5 + 6} {i + 6}" for i in range(5)]
     lines += ["g second", "f 1 2 8"]
     check(model('<mesh name="m" file="m.obj"/>'), {"m.obj": "\n".join(lines).encode()})
@@ -242,6 +243,10 @@ def test_height_fields():
     check(hfield('file="h.bin"'), {"h.bin": binary})
     with pytest.raises(MjcfError, match="does not fit"):
         load_model(hfield('file="h.bin"'), assets={"h.bin": binary[:-1]})
+    with pytest.raises(MjcfError, match="at least 2 rows and 2 columns"):
+        load_model(hfield('nrow="1" ncol="3"'))
+    with pytest.raises(MjcfError, match="not finite"):
+        load_model(hfield('file="h.bin"'), assets={"h.bin": binary[:-4] + np.float32(np.nan).tobytes()})
 
 
 def test_textures_and_materials():
@@ -268,6 +273,19 @@ def test_textures_and_materials():
 
     theirs = mujoco.MjModel.from_xml_string(xml, assets).tex_data
     assert np.abs(ours.tex_data.astype(int) - theirs).max() <= 1  # rounding of painted gradients
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_textures_of_16_bits(channels):
+    deep = np.random.default_rng(0).integers(0, 1 << 16, (6, 8), np.uint16)
+    xml = f"""<mujoco><asset><texture name="t" type="2d" file="deep{channels}.png" nchannel="{channels}"/></asset>
+      </mujoco>"""
+    assets = {f"deep{channels}.png": png(deep)}
+    import mujoco
+
+    np.testing.assert_array_equal(
+        check(xml, assets).tex_data, mujoco.MjModel.from_xml_string(xml, assets).tex_data
+    )
 
 
 def test_signed_distance_fields():

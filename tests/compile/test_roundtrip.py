@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxsim import Spec, models
-from tests.compile.oracle import differences
+from jaxsim import MjcfError, Spec, models
+from tests.compile.oracle import check, differences
 from tests.pipeline import scenes
 
 REAL = (
@@ -50,6 +50,43 @@ def test_bundled_models(name):
 @pytest.mark.parametrize("xml", [scenes.MIXED, scenes.SENSORS], ids=["mixed", "sensors"])
 def test_scenes(xml):
     round_trip(Spec.from_string(xml))
+
+
+PARENT = """<mujoco><compiler {}/><asset><model name="child" file="child.xml"/></asset><worldbody>
+  <body><joint/><geom size=".3" group="2"/></body><attach model="child" prefix="c_"/></worldbody></mujoco>"""
+CHILD = """<mujoco><compiler {}/><worldbody>
+  <body><freejoint/><geom type="capsule" size=".1" fromto="0 0 0 .3 .1 0" group="3"/>
+    <geom size=".1" pos=".2 0 0"/></body>
+  <frame euler="0 30 0"><body pos="1 0 0"><joint name="j" range="-1 1"/>
+    <joint range="-1 1" limited="false" axis="1 0 0"/>
+    <inertial pos="0 0 .1" mass=".01" diaginertia=".1 .2 .1"/><geom size=".2"/><body><geom size=".05" mass="0"/></body>
+  </body></frame></worldbody><actuator><intvelocity joint="j" actrange="-1 1"/></actuator></mujoco>"""
+RULES = (
+    "",
+    'boundmass="2"',
+    'boundinertia=".3"',
+    'inertiafromgeom="true"',
+    'inertiagrouprange="0 2" angle="radian"',
+    'alignfree="true" settotalmass="5"',
+)
+
+
+@pytest.mark.parametrize("theirs", RULES)
+@pytest.mark.parametrize("ours", [*RULES, 'autolimits="false"', 'balanceinertia="true" fusestatic="true"'])
+def test_compiler_settings_of_an_attached_model(ours, theirs):
+    """A text has one compiler element: what it would say otherwise of a model is written out."""
+    parent, assets = PARENT.format(ours), {"child.xml": CHILD.format(theirs).encode()}
+    spec = Spec.from_string(parent, assets=assets)
+    round_trip(spec)
+    model = check(parent, assets)
+    assert not differences(check(spec.to_xml()), model)
+
+
+def test_free_joints_that_cannot_say_how_they_align():
+    child = "<mujoco><worldbody><body><joint type='free'/><geom size='.1'/></body></worldbody></mujoco>"
+    spec = Spec.from_string(PARENT.format('alignfree="true"'), assets={"child.xml": child.encode()})
+    with pytest.raises(MjcfError, match="only a freejoint can say"):
+        spec.to_xml()
 
 
 @pytest.mark.slow

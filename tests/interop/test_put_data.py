@@ -135,6 +135,11 @@ def test_another_model():
         jaxsim.put_data(other, d)
 
 
+def test_what_is_no_model():
+    with pytest.raises(TypeError, match=r"put_model: expected a mujoco\.MjModel, not Model"):
+        jaxsim.put_model(jaxsim.load_model("<mujoco/>"))
+
+
 def test_a_changed_model_is_converted_again():
     m, _ = engine("sensors")
     ours = jaxsim.make_data(m)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxsim import Spec
+from jaxsim import Spec, load_model
 from jaxsim.mjcf import MjcfError, limits
 
 BODY = "<mujoco><worldbody><body name='a'>{}</body></worldbody></mujoco>"
@@ -118,6 +118,10 @@ def test_what_the_oracle_forgives_is_forgiven() -> None:
     geom = spec.find("geom", "g")
     assert geom is not None
     assert geom.line == 5
+
+
+def test_text_may_begin_with_a_byte_order_mark() -> None:
+    assert load_model("\ufeff\n<mujoco model='m'/>").modelname == "m"
 
 
 def test_values_are_typed() -> None:

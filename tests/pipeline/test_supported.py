@@ -30,6 +30,13 @@ def test_names_what_it_refuses(xml, message):
         check_supported(model)
 
 
+def test_options_that_do_not_exist():
+    model = jaxsim.load_model("<mujoco/>")
+    for option in ("integrator", "cone", "solver"):
+        with pytest.raises(ValueError, match="7 is not a valid"):
+            check_supported(model.replace(opt=model.opt.replace(**{option: 7})))
+
+
 def test_accepts_what_it_computes():
     check_supported(load(scenes.SENSORS)[1])
     check_supported(load(f"<mujoco>{BODY.format(geom='box')}</mujoco>")[1])

@@ -192,3 +192,20 @@ def test_jacobian_is_the_derivative_of_kinematics():
     zero = jnp.zeros(m.nv)
     _, velocity = jax.jvp(lambda v: stage(v).site_xpos[site], (zero,), (data.qvel,))
     assert error(jac_site(model, data, site)[0] @ data.qvel, velocity) < 1e-12
+
+
+def test_what_has_another_shape_or_a_name_is_refused():
+    m = mujoco.MjModel.from_xml_string(scenes.MIXED)
+    model = jaxsim.put_model(m)
+    data = jaxsim.make_data(model)
+    for call in (
+        lambda: mul_m(model, data, np.zeros(m.nv + 1)),
+        lambda: solve_m(model, data, np.zeros((m.nv, 1))),
+        lambda: integrate_pos(model, data.qpos, np.zeros(m.nv - 1), 0.1),
+        lambda: differentiate_pos(model, 0.1, data.qpos, np.zeros(3)),
+        lambda: apply_ft(model, data, np.zeros(2), np.zeros(3), np.zeros(3), 1),
+    ):
+        with pytest.raises(ValueError, match=r"has shape \(.*\); expected \(\d+,\)"):
+            call()
+    with pytest.raises(TypeError, match="body 'torso': expected a number"):
+        jac_body(model, data, "torso")

@@ -17,7 +17,7 @@ __all__ = ["read_obj"]
 _FACE = re.compile(rb"^[ \t]*f[ \t]", re.M)
 _MOST_CORNERS = 100
 """Polygons with more corners are dropped, as in C."""
-_SHAPE = re.compile(rb"^[ \t]*[og](?:[ \t\r\n]|$)", re.M)
+_SHAPE = re.compile(rb"^[ \t]*[og][ \t]", re.M)
 
 
 def read_obj(content: bytes) -> Triangles:
