@@ -227,7 +227,9 @@ def _nonzero(names: Iterable[str], values: Mapping[str, Any]) -> set[str]:
 
 
 def _is_zero(x: Any) -> bool:
-    """Whether x is known to be all zero: a number or an array of this host's, not traced."""
+    """Whether x is known to be all zero: a number or an array of this host's, not traced, or without entries."""
+    if isinstance(x, jax.Array) and not x.size:
+        return True
     if isinstance(x, jax.Array) and (isinstance(x, Tracer) or not x.is_fully_addressable):
         return False
     return isinstance(x, (jax.Array, np.ndarray, np.generic, int, float)) and not np.any(np.asarray(x))

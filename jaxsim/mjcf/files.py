@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -14,7 +15,7 @@ class Files:
     """Opens the files that a model names.
 
     Args:
-        assets: file contents by name; they are looked up before the disk.
+        assets: file contents by name; they are looked up before the disk, by their path, else by its last part alone.
         root: if given, only files inside this folder may be opened, whatever symbolic links, absolute paths and
             `..` say.
         packages: folders of the packages that `package://` paths name.
@@ -26,7 +27,14 @@ class Files:
         root: str | Path | None = None,
         packages: Mapping[str, str | os.PathLike[str]] | None = None,
     ) -> None:
-        self._assets = {name.replace("\\", "/"): data for name, data in (assets or {}).items()}
+        for name, data in (assets or {}).items():
+            if not isinstance(data, (bytes, bytearray, memoryview)):
+                raise TypeError(
+                    f"assets: {name!r} is of type {type(data).__name__}; give the bytes of the file"
+                )
+        self._assets = {_normal(name): bytes(data) for name, data in (assets or {}).items()}
+        count = Counter(map(_last, self._assets))
+        self._by_last = {_last(name): x for name, x in self._assets.items() if count[_last(name)] == 1}
         self._root = None if root is None else Path(root).resolve()
         self._packages = {name: os.fspath(folder) for name, folder in (packages or {}).items()}
 
@@ -75,11 +83,11 @@ class Files:
         return tuple(posixpath.join(parent, rest.lstrip("/")) for parent in above)
 
     def _asset(self, path: str) -> bytes | None:
-        """Looks a path up among the assets: as it is, normalised, then by its last part."""
-        for key in (path, posixpath.normpath(path), posixpath.basename(path)):
+        """Looks a path up among the assets: as it is, then by its last part, which C reads without regard to case."""
+        for key in (_normal(path), posixpath.basename(path)):
             if key in self._assets:
                 return self._assets[key]
-        return None
+        return self._by_last.get(_last(path))
 
     def _allowed(self, path: str) -> Path:
         if "\0" in path:
@@ -90,3 +98,11 @@ class Files:
         if not real.is_relative_to(self._root):
             raise PermissionError(f"outside the folder {self._root} that confines this model")
         return real
+
+
+def _normal(path: str) -> str:
+    return posixpath.normpath(path.replace("\\", "/"))
+
+
+def _last(path: str) -> str:
+    return posixpath.basename(path).lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from jaxsim import data as engine_data
 from jaxsim import model as engine_model
 from jaxsim import options as engine_options
 from jaxsim.enums import ConstraintType
+from jaxsim.keys import Static
 from jaxsim.mjx.bind import BoundData, BoundModel
 from jaxsim.pytree import Record, label, leaf
 
@@ -52,11 +53,14 @@ class Impl(enum.Enum):
 
 
 class PyTreeNode:
-    """What all of MJX's records can do."""
+    """What all of MJX's records can do; a script's own subclass becomes a frozen dataclass and a pytree, as in MJX."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, register_as_pytree: bool = True, **kwargs: Any) -> None:
         """Keeps `replace` that of records where another base brings its own, as brax's State does."""
         super().__init_subclass__(**kwargs)
+        if not issubclass(cls, Record):
+            _make_node(cls, register_as_pytree)
+            return
         if "replace" not in cls.__dict__:
             ours = (base for base in cls.__mro__ if issubclass(base, PyTreeNode) and "replace" in vars(base))
             type.__setattr__(cls, "replace", next(ours).replace)
@@ -97,6 +101,35 @@ class PyTreeNode:
     def _impl(self) -> Self:
         """MJX keeps some fields in a record inside; here they are all in one."""
         return self
+
+
+def _make_node(cls: type[Any], register: bool) -> None:
+    """Makes a class a dataclass, whose children as a pytree are the fields that are declared to hold arrays."""
+    dataclasses.dataclass(frozen=True)(cls)
+    if "replace" not in cls.__dict__:
+        type.__setattr__(cls, "replace", dataclasses.replace)
+    if not register:
+        return
+    children = [field.name for field in dataclasses.fields(cls) if _holds_arrays(field.type)]
+    others = [field.name for field in dataclasses.fields(cls) if field.name not in children]
+
+    def flatten(node: Any) -> tuple[tuple[Any, ...], Static]:
+        values = tuple((jax.tree_util.GetAttrKey(name), getattr(node, name)) for name in children)
+        return values, Static({name: getattr(node, name) for name in others})
+
+    def unflatten(static: Static, values: Any) -> Any:
+        return cls(**static.fields, **dict(zip(children, values, strict=True)))
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten, unflatten)
+
+
+def _holds_arrays(kind: Any) -> bool:
+    """Whether a type is that of arrays, of a record or dataclass with arrays, or of a container of such."""
+    if isinstance(kind, type) and issubclass(kind, Record):
+        return True
+    if dataclasses.is_dataclass(kind):
+        return any(_holds_arrays(field.type) for field in dataclasses.fields(kind))
+    return kind is Array or any(map(_holds_arrays, get_args(kind)))
 
 
 def _replaced(record: Any, path: list[str], value: Any) -> Any:

@@ -79,6 +79,21 @@ def test_folders(compiler: str, file: str, found: str) -> None:
     assert spec.open_asset(next(spec.elements("mesh")), "file") == (found, b"yes")
 
 
+@pytest.mark.parametrize("key", ["meshes/M.obj", "./m.obj", "C:\\parts\\m.obj"])
+def test_the_folders_of_names_of_assets_count_only_between_equal_names(key: str) -> None:
+    xml = "<mujoco><asset><mesh name='m' file='m.obj'/></asset></mujoco>"
+    spec = Spec.from_string(xml, assets={key: b"yes"})
+    assert spec.open_asset(next(spec.elements("mesh")), "file")[1] == b"yes"
+    spec = Spec.from_string(xml, assets={"a/m.obj": b"this", "b/m.obj": b"or that?"})
+    with pytest.raises(MjcfError, match="no such file"):
+        spec.open_asset(next(spec.elements("mesh")), "file")
+
+
+def test_assets_are_bytes() -> None:
+    with pytest.raises(TypeError, match=r"'i\.xml' is of type str; give the bytes"):
+        Spec.from_string("<mujoco><include file='i.xml'/></mujoco>", assets={"i.xml": "<mujoco/>"})  # pyright: ignore
+
+
 @pytest.mark.parametrize("name", ["../secret.obj", "{up}/secret.obj", "link.obj", "linked/secret.obj"])
 def test_root_confines_assets(folder: Path, name: str) -> None:
     (folder / "link.obj").symlink_to(folder.parent / "secret.obj")

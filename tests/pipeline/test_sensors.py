@@ -95,3 +95,22 @@ def test_forces_of_contacts_of_any_bodies():
     np.testing.assert_allclose(tangent, slope, rtol=1e-5, atol=1e-5 * np.abs(slope).max())
     pulled = jax.jit(lambda v: jax.vjp(wrenches, v)[1](weight)[0])(start.qvel)
     np.testing.assert_allclose(np.vdot(pulled, along), np.vdot(weight, tangent), rtol=1e-9)
+
+
+STILL = """<mujoco><worldbody><site name="a"/><site name="b" pos="1 0 0"/>
+  <body pos="0 0 1"><joint axis="0 1 0"/><geom size=".1" pos=".3 0 0"/><site name="c" pos=".4 0 0"/></body></worldbody>
+  <tendon><spatial name="still" range="0 .8"><site site="a"/><site site="b"/></spatial>
+  <spatial name="moved" range="0 .8"><site site="a"/><site site="c"/></spatial></tendon>
+  <sensor><tendonlimitpos tendon="still"/><tendonlimitvel tendon="still"/><tendonlimitpos tendon="moved"/>
+  <tendonlimitvel tendon="moved"/></sensor></mujoco>"""
+
+
+def test_limits_of_tendons_that_nothing_moves():
+    """Such a tendon has no rows of constraints, and its sensors are zero."""
+    m = mujoco.MjModel.from_xml_string(STILL)
+    d = mujoco.MjData(m)
+    d.qvel[:] = 1
+    mujoco.mj_forward(m, d)
+    ours = jax.jit(jaxsim.forward)(jaxsim.put_model(m), jaxsim.put_data(m, d))
+    assert d.sensordata[2:].all()
+    assert error(ours.sensordata, d.sensordata) < TOLERANCE

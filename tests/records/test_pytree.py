@@ -268,6 +268,17 @@ def test_optional_leaves_are_part_of_the_program_while_they_are_zero():
     assert pickle.loads(pickle.dumps(dense)).has("density")
 
 
+def test_optional_leaves_without_entries_are_zero():
+    """A model without tendons needs no code for their springs, whatever is traced."""
+
+    @jax.jit
+    def present(viscosity):
+        return jnp.array(Medium(density=jnp.array(0.0), viscosity=viscosity).has("viscosity"))
+
+    assert not present(jnp.zeros(0))
+    assert present(jnp.zeros(1))
+
+
 def test_optional_leaves_that_are_traced_may_be_anything():
     calm = build(Medium, {"density": 0.0, "viscosity": [0.0, 0.0]})
     inside = []

@@ -99,8 +99,15 @@ def _tendon_limit(quantity: str, m: Model, d: Data, i: np.ndarray) -> Array:
     if m.opt.disableflags & (DisableBit.LIMIT | DisableBit.CONSTRAINT):
         return jnp.zeros((len(i), 1), d.qpos.dtype)
     rows = [row_layout(m).classes["tendon_limit"].of(int(k)) for k in t]
-    sides = _scalar_sides(take(d.ten_length, t), take(d.ten_velocity, t), take(m.tendon_range, t), rows)
-    return _first_active(quantity, d, sides, take(m.tendon_margin, t))
+    chosen = np.flatnonzero([len(r) > 0 for r in rows])  # tendons that nothing moves have none
+    if not len(chosen):
+        return jnp.zeros((len(i), 1), d.qpos.dtype)
+    own, k = [rows[n] for n in chosen], t[chosen]
+    sides = _scalar_sides(take(d.ten_length, k), take(d.ten_velocity, k), take(m.tendon_range, k), own)
+    found = _first_active(quantity, d, sides, take(m.tendon_margin, k))
+    where = np.zeros(len(i), int)
+    where[chosen] = 1 + np.arange(len(chosen))
+    return take(concat([jnp.zeros((1, 1), d.qpos.dtype), found]), where)
 
 
 SENSORS: dict[SensorType, Compute] = {
