@@ -61,7 +61,8 @@ def _attached_dofs(m: Static, equality: int) -> frozenset[int]:
 
 def _related(m: Static, equality: int, dofs_of: Callable[[Static, int], frozenset[int]]) -> frozenset[int]:
     """Dofs of the one or two objects that an equality relates."""
-    return dofs_of(m, int(m.eq_obj1id[equality])) | dofs_of(m, max(int(m.eq_obj2id[equality]), 0))
+    first, second = int(m.eq_obj1id[equality]), int(m.eq_obj2id[equality])
+    return dofs_of(m, first) | (dofs_of(m, second) if second >= 0 else frozenset())
 
 
 def _joint_dofs(m: Static, joint: int) -> frozenset[int]:

@@ -66,6 +66,25 @@ def test_coupled_trees_may_have_others_between_them(joined):
     np.testing.assert_allclose(data.qacc, d.qacc, rtol=1e-9)
 
 
+def test_what_one_equality_holds_is_not_coupled_with_the_first_of_its_kind():
+    """A tendon of fixed length makes no row, and no force of the row spoils the contacts of the box."""
+    xml = """<mujoco><option tolerance="0"/><worldbody>
+      <geom type="plane" size="1 1 .1"/><site name="a"/><body pos="2 0 .5"><geom size=".1"/><site name="b"/></body>
+      <body pos="0 0 .09"><freejoint/><geom type="box" size=".1 .1 .1"/><site name="c"/></body>
+      <body pos="0 3 1"><joint name="j" axis="0 1 0"/><geom size=".1" pos=".1 0 0"/></body></worldbody>
+      <tendon><spatial><site site="a"/><site site="c"/></spatial>
+        <spatial name="still"><site site="a"/><site site="b"/></spatial></tendon>
+      <equality><tendon tendon1="still" polycoef=".3"/><joint joint1="j"/></equality></mujoco>"""
+    m = mujoco.MjModel.from_xml_string(xml)
+    d = mujoco.MjData(m)
+    d.qvel[:] = [1, 0.3, -1, 0.5, 2, 0.2, 0.4]
+    model = put_model(m)
+    data = forward(model, make_data(model).replace(qvel=d.qvel.copy()))
+    mujoco.mj_forward(m, d)
+    assert int(data.ne) == d.ne == 1
+    np.testing.assert_allclose(data.qacc, d.qacc, rtol=1e-8, atol=1e-8)
+
+
 @pytest.mark.parametrize("name", ["small pyramids", "small elliptic cones"])
 def test_solution_does_not_depend_on_the_warm_start(name):
     m, model = compiled(name)
