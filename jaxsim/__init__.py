@@ -151,13 +151,26 @@ __all__ = [
     "xfrc_accumulate",
 ]
 
+_MODULES = (
+    "enums",
+    "envs",
+    "identify",
+    "mjx",
+    "models",
+    "optimise",
+    "parallel",
+    "recording",
+    "sdf",
+    "train",
+    "viewer",
+)
 _INTEROP = {"get_data": "get_data", "get_data_into": "get_data", "put_data": "put_data"}
 
 
 def __getattr__(name: str) -> Any:
-    """Loads on first use MJX's names, and the exchange of data with the C engine, which imports mujoco."""
-    if name == "mjx":
-        return importlib.import_module("jaxsim.mjx")
+    """Loads on first use the uses, MJX's names, and the exchange of data with the C engine, which imports mujoco."""
+    if name in _MODULES:
+        return importlib.import_module(f"jaxsim.{name}")
     if name in _INTEROP:
         return getattr(importlib.import_module(f"jaxsim.interop.{_INTEROP[name]}"), name)
     raise AttributeError(f"module 'jaxsim' has no attribute {name!r}")

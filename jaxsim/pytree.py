@@ -18,7 +18,8 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from difflib import get_close_matches
+from typing import Any, ClassVar, NoReturn, Self, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -111,6 +112,7 @@ class Record:
         """Makes the subclass a dataclass and a pytree."""
         super().__init_subclass__(**kwargs)
         dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
+        cls.__setattr__ = _refuse  # pyright: ignore
         fields = {f.name: f for f in dataclasses.fields(cls)}  # pyright: ignore
         kinds = {name: _kind(field) for name, field in fields.items()}
         cls._leaf_names = tuple(name for name, kind in kinds.items() if kind == "leaf")
@@ -125,13 +127,18 @@ class Record:
     def __post_init__(self) -> None:
         self.__dict__.update(self._settled(self.__dict__))
 
+    def __repr__(self) -> str:
+        names = [n for n in type(self).__dataclass_fields__ if n not in self._labels]  # pyright: ignore
+        shown = [f"{name}={_brief(self.__dict__[name])}" for name in names[:_SHOWN]]
+        return f"{type(self).__name__}({', '.join(shown)}{', ...' if len(names) > _SHOWN else ''})"
+
     @classmethod
     def _settled(cls, fields: dict[str, Any]) -> dict[str, Any]:
         """The static ones of the fields, as they are kept."""
         return {name: _settle(cls, f, fields[name]) for name, f in cls._statics.items() if name in fields}
 
     def replace(self, **fields: Any) -> Self:
-        """Returns a copy with some fields replaced.
+        """Returns a copy with some fields replaced; integers become numbers of the field's type.
 
         Raises:
           TypeError: a name is not a field, or a static field gets a value that it cannot have.
@@ -139,9 +146,15 @@ class Record:
         known = type(self).__dataclass_fields__  # pyright: ignore
         for name in fields:
             if name not in known:
-                raise TypeError(f"{type(self).__name__} has no field {name!r}")
+                raise TypeError(f"{type(self).__name__} has no field {name!r}{self._hint(name)}")
         listed = {n: x for n, x in fields.items() if n in self._leaf_names and _is_listed(x)}
         fields |= {name: np.asarray(x) for name, x in listed.items()}
+        whole = {
+            name: x
+            for name, x in fields.items()
+            if known[name].metadata.get("dtype") is float and _is_whole(x)
+        }
+        fields |= {name: x.astype(_float_of(self.__dict__[name])) for name, x in whole.items()}
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         new.__dict__.update(fields)
@@ -156,6 +169,15 @@ class Record:
         if unchanged:
             _keep_key(new, self._program_key())
         return new
+
+    def _hint(self, name: str) -> str:
+        """Where a field that there is not may be instead."""
+        for own in self._leaf_names:
+            held = self.__dict__[own]
+            if isinstance(held, Record) and name in type(held).__dataclass_fields__:  # pyright: ignore
+                return f", {own} has: replace({own}=x.{own}.replace({name}=...))"
+        near = get_close_matches(name, type(self).__dataclass_fields__, n=1)  # pyright: ignore
+        return f" (did you mean {near[0]!r}?)" if near else ""
 
     def has(self, name: str) -> bool:
         """Whether an optional leaf may be other than zero: code for it is needed.
@@ -214,6 +236,41 @@ def _is_listed(x: Any) -> bool:
         isinstance(x, list | tuple)
         and len(x) > 0
         and all(isinstance(y, int | float) or _is_listed(y) for y in x)
+    )
+
+
+def _is_whole(x: Any) -> bool:
+    """Whether it is an array of integers or truth values."""
+    return hasattr(x, "astype") and x.dtype.kind in "iub"
+
+
+def _float_of(x: Any) -> Any:
+    """The type of x, if it is a floating-point number's, else JAX's."""
+    dtype = getattr(x, "dtype", None)
+    return dtype if dtype is not None and dtype.kind == "f" else jax.dtypes.canonicalize_dtype(float)
+
+
+_SHOWN = 16
+"""Fields that are shown of a record."""
+
+
+def _brief(x: Any) -> str:
+    """A value in few characters: an array by type and shape."""
+    if isinstance(x, Record):
+        return f"{type(x).__name__}(...)"
+    if hasattr(x, "dtype") and hasattr(x, "shape"):
+        return f"{x.dtype}[{','.join(map(str, x.shape))}]"
+    text = repr(x)
+    return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def _refuse(self: Record, name: str, value: Any) -> NoReturn:
+    """Assignment to a field of a record."""
+    del value
+    kind = type(self).__name__
+    raise dataclasses.FrozenInstanceError(
+        f"cannot assign to field {name!r} of {kind}, which does not change; make another one: "
+        f"{kind.lower()} = {kind.lower()}.replace({name}=...)"
     )
 
 
@@ -282,12 +339,19 @@ def _settle(cls: type[Record], field: dataclasses.Field[Any], value: Any) -> Any
         if dims:
             return frozen(_array(value, np.dtype(np.int32 if dtype is int else dtype), len(dims)))
         if dtype is int:
-            return operator.index(value)
+            return _integer(value, field.metadata.get("doc", ""))
     except TypeError as error:
         raise TypeError(f"{what}: {error}") from None
     if isinstance(dtype, type) and not isinstance(value, dtype):
         raise TypeError(f"{what}: expected {dtype.__name__}, got {type(value).__name__}")
     return frozen(value)
+
+
+def _integer(value: Any, doc: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"expected an integer ({doc}), got {type(value).__name__} {value!r}") from None
 
 
 def _array(value: Any, dtype: np.dtype[Any], ndim: int) -> np.ndarray:

@@ -74,11 +74,12 @@ def explain(warning: Any) -> str:
     """Says in words what the bits of `Data.warning` mean, how many worlds set each, and what helps.
 
     Args:
-      warning: `data.warning` of one world or of many, any shape; an int; or a `WarningBit`.
+      warning: the data or their `warning`, of one world or of many, any shape; an int; or a `WarningBit`.
 
     Returns:
       A line for each bit that is set; "no warnings" without any.
     """
+    warning = getattr(warning, "warning", warning)
     worlds = np.atleast_1d(np.asarray(warning)).astype(int).reshape(-1)
     lines = []
     for bit, meaning in _MEANINGS.items():

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike, fspath
+from pathlib import Path
 
+from jaxsim import models
 from jaxsim.compile.archive import read_model
 from jaxsim.compile.assemble import compile_document
 from jaxsim.mjcf import Document
+from jaxsim.mjcf.errors import MjcfError
 from jaxsim.model import Model
 
 __all__ = ["load_model"]
@@ -37,7 +40,11 @@ def load_model(
 
     Raises:
         MjcfError: the model cannot be read, is not valid, or uses a feature that is not built.
+        TypeError: the source is something else.
     """
+    if not isinstance(source, str | bytes | PathLike):
+        remedy = "; jaxsim.put_model copies the C engine's" if type(source).__name__ == "MjModel" else ""
+        raise TypeError(f"load_model: expected a path or XML text, got {type(source).__name__}{remedy}")
     if isinstance(source, bytes) or (
         isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
     ):
@@ -48,5 +55,8 @@ def load_model(
         sizes = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": budgets}
         return model.replace(**{name: size for name, size in sizes.items() if size is not None})
     else:
-        document = Document.from_file(fspath(source), root, assets, packages)
+        file = fspath(source)
+        if file in models.names() and not Path(file).exists():
+            raise MjcfError(f"no such file; the bundled model is jaxsim.models.path({file!r})", file=file)
+        document = Document.from_file(file, root, assets, packages)
     return compile_document(document, nconmax, njmax, max_geom_pairs)

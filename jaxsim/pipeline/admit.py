@@ -26,11 +26,11 @@ def admit(model: Model, data: Data, function: str) -> Data:
       function: name of the function, for the error message.
 
     Returns:
-      The data; `warning` has `WarningBit.UNSUPPORTED` where traced numbers of the model ask for physics that jaxsim
-      does not compute.
+      The data, all of whose state has the precision of `qpos`; `warning` has `WarningBit.UNSUPPORTED` where traced
+      numbers of the model ask for physics that jaxsim does not compute.
 
     Raises:
-      TypeError: they are not a Model and a Data.
+      TypeError: they are not a Model and a Data, or of different precision.
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
       ValueError: a field of the model or the state has the wrong shape, as when they hold several worlds.
     """
@@ -38,6 +38,7 @@ def admit(model: Model, data: Data, function: str) -> Data:
     check_supported(model)
     _check_model(model, function)
     check_state(model, data, function)
+    data = _of_one_type(model, data, function)
     more = asks_for_more(model)
     if more is None:
         return data
@@ -78,6 +79,24 @@ def _check_model(model: Model, function: str) -> None:
     batched = all(len(found) == len(shape) + 1 for _, found, shape in wrong)
     remedy = "; use jax.vmap over the fields that differ, with in_axes by field" if batched else ""
     raise ValueError(f"{function}: {'; '.join(lines)}{remedy}")
+
+
+def _of_one_type(model: Model, data: Data, function: str) -> Data:
+    """The data with numbers of one type in its state, so that integers for controls compile nothing anew in a loop.
+
+    Raises:
+      TypeError: the model's numbers are of another.
+    """
+    dtype = jnp.result_type(data.qpos, jnp.float16) if jnp.size(data.qpos) else jnp.result_type(data.time)
+    own = jnp.result_type(model.body_mass)
+    if own != dtype:
+        raise TypeError(
+            f"{function}: the model's numbers are {own}, the state's {dtype}; set jax_enable_x64 before the model is "
+            "loaded, or convert it: jax.tree.map(lambda x: x.astype(dtype) if x.dtype.kind == 'f' else x, model)"
+        )
+    floats = {f.name for f in Data.leaf_fields() if f.metadata["dtype"] is float} & set(STATE_FIELDS)
+    other = {name: getattr(data, name) for name in floats if jnp.result_type(getattr(data, name)) != dtype}
+    return data.replace(**{name: jnp.asarray(x, dtype) for name, x in other.items()}) if other else data
 
 
 def _words(shape: tuple[int | None, ...]) -> str:

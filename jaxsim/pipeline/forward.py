@@ -7,6 +7,8 @@ is all a derivative keeps of a step, but for what was found by searching, which 
 
 from __future__ import annotations
 
+import operator
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -143,8 +145,16 @@ def advance(model: Model, data: Data, substeps: int = 1) -> Data:
     """`step` of a model and data that were looked at before.
 
     Raises:
+      TypeError: the number of substeps is traced, or no integer.
       ValueError: there are no substeps.
     """
+    try:
+        substeps = operator.index(substeps)
+    except TypeError:
+        raise TypeError(
+            f"substeps={substeps}; expected a Python integer, which of a jitted step is static: "
+            "jax.jit(step, static_argnums=2)"
+        ) from None
     if substeps < 1:
         raise ValueError(f"substeps={substeps}; expected 1 or more")
 

@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 
+import jaxsim
 from jaxsim import WarningBit, explain
 
 
@@ -17,6 +18,11 @@ def test_counts_worlds():
     text = explain(warning).splitlines()
     assert text[0].startswith("BAD_CTRL (in 2 of 3 worlds): ")
     assert text[1].startswith("NOT_CONVERGED (in 1 of 3 worlds): ")
+
+
+def test_of_data():
+    data = jaxsim.make_data(jaxsim.load_model("<mujoco/>"))
+    assert explain(data.replace(warning=int(WarningBit.BAD_CTRL))).startswith("BAD_CTRL: ")
 
 
 def test_no_warning():

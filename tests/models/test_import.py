@@ -25,3 +25,10 @@ def test_import_needs_no_engine_or_viewer_and_leaves_devices_alone():
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["False"]
+
+
+def test_uses_are_there_when_asked_for():
+    names = ("envs", "identify", "optimise", "viewer", "train")
+    script = f"import jaxsim; [getattr(jaxsim, name).__all__ for name in {names}]"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

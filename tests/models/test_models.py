@@ -4,6 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
+import jaxsim
 from jaxsim import models
 from jaxsim.cli.models import CommandError, locate
 
@@ -18,6 +19,17 @@ def test_names_and_paths():
         assert locate(name) == models.path(name)
     with pytest.raises(KeyError, match="arm, cartpole, hand, hopper, humanoid, quadruped, reacher"):
         models.path("octopus")
+
+
+def test_what_is_no_path_to_a_model_gets_a_hint():
+    with pytest.raises(
+        jaxsim.MjcfError, match=r"no such file; the bundled model is jaxsim\.models\.path\('arm'\)"
+    ):
+        jaxsim.load_model("arm")
+    with pytest.raises(
+        TypeError, match=r"expected a path or XML text, got MjModel; jaxsim\.put_model copies"
+    ):
+        jaxsim.load_model(mujoco.MjModel.from_xml_string("<mujoco/>"))
 
 
 def test_a_file_is_found_and_a_typo_gets_a_hint(tmp_path):

@@ -96,3 +96,25 @@ def test_steps_and_substeps_that_are_none(name):
         jaxsim.rollout(model, data, steps=-3)
     with pytest.raises(ValueError, match=r"fields='qpos' is one name; expected a sequence, \('qpos',\)"):
         jaxsim.rollout(model, data, steps=1, fields="qpos")
+
+
+def test_numbers_of_other_types():
+    """Whole controls are numbers; those of a model and of its data are of one precision."""
+    model, data = problem()
+    whole = jax.tree.map(lambda x: x, data)
+    whole.__dict__["ctrl"] = jnp.ones(2, int)  # as an unflattened tree may hold
+    assert jax.eval_shape(jaxsim.step, model, whole).ctrl.dtype == data.qpos.dtype
+    single = jax.tree.map(lambda x: x.astype("float32") if x.dtype.kind == "f" else x, data)
+    with pytest.raises(
+        TypeError, match="step: the model's numbers are float64, the state's float32; set jax_enable"
+    ):
+        jax.eval_shape(jaxsim.step, model, single)
+
+
+def test_substeps_are_static():
+    model, data = problem()
+    for wrong in (2.0, data.ctrl):
+        with pytest.raises(TypeError, match=r"substeps=.*jax\.jit\(step, static_argnums=2\)"):
+            jaxsim.step(model, data, wrong)
+    with pytest.raises(TypeError, match="substeps"):
+        jax.jit(jaxsim.step)(model, data, 2)

@@ -79,11 +79,34 @@ def test_values_have_the_declared_types():
         ("parent", [[0, 1]], r"Thing\.parent: expected an array of 1 dimensions, got shape \(1, 2\)"),
         ("path", 3, r"Thing\.path: expected tuple, got int"),
         ("size", 3, r"no field 'size'"),
+        ("mas", 3, r"no field 'mas' \(did you mean 'mass'\?\)"),
+        ("gain", 3, r"no field 'gain', inner has: replace\(inner=x\.inner\.replace\(gain=\.\.\.\)\)"),
+        ("n", "two", r"Thing\.n: expected an integer \(how many\), got str 'two'"),
     ],
 )
 def test_refused_values(field, value, message):
     with pytest.raises(TypeError, match=message):
         thing().replace(**{field: value})
+
+
+def test_assignment_says_what_to_do_instead():
+    with pytest.raises(
+        dataclasses.FrozenInstanceError, match=r"'mass' of Thing.*thing\.replace\(mass=\.\.\.\)"
+    ):
+        thing().mass = 1
+
+
+def test_integers_for_numbers():
+    assert thing().replace(mass=np.array([1, 2])).mass.dtype == thing().mass.dtype
+    jax.eval_shape(lambda x: thing().replace(mass=x).mass * jnp.ones(2), jnp.ones(2, int))
+    assert thing().replace(colour=np.ones((2, 4), int)).colour.dtype == int
+
+
+def test_shown_by_type_and_shape():
+    text = repr(thing())
+    assert text.startswith("Thing(inner=Inner(...), mass=float")
+    assert "colour=float32[2,4], parent=int32[2], open=bool[2], n=2, path=())" in text
+    assert repr(jax.eval_shape(lambda: thing())) == text
 
 
 def test_unknown_and_missing_fields():
