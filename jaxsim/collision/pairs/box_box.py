@@ -68,7 +68,8 @@ def box_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
     p21, p12 = box1.axes.to_local(offset), box2.axes.to_local(-offset)
     R: _Matrix = _matrix(Vec(*(a.dot(b) for b in box2.axes)) for a in box1.axes)
     slack = sum([*box1.size, *box2.size], start=jnp.zeros((), margin.dtype))
-    reach = margin + _rounding(slack.dtype).separation * slack
+    rounding = _rounding(slack.dtype).separation * slack
+    reach = margin + rounding
     code = _separating_axis(
         p21.stop(),
         p12.stop(),
@@ -76,7 +77,7 @@ def box_box(geom1: Shape, geom2: Shape, margin: Array) -> Points:
         box1.size.stop(),
         box2.size.stop(),
         reach,
-        reach - margin,
+        rounding,
     )
     edge = _edge_contact(code, R, p21, box1, box2)
     face = _face_contact(code, R, p21, p12, box1, box2, margin)

@@ -41,7 +41,9 @@ def pid_slew(model: Model, data: Data, ids: np.ndarray, setpoint: Array) -> Arra
 def stop_winding(rate: Array, integral: Array, most: Array) -> Array:
     """The rate of an integral, without what would take it further beyond `most`; 0: no limit."""
     stopped = jnp.where(
-        integral >= most, jnp.minimum(rate, 0), jnp.where(integral <= -most, jnp.maximum(rate, 0), rate)
+        integral >= most,
+        safe.clamp(rate, high=0),
+        jnp.where(integral <= -most, safe.clamp(rate, low=0), rate),
     )
     return jnp.where(most > 0, stopped, rate)
 

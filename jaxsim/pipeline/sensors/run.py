@@ -17,6 +17,7 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import DataType, DisableBit, SensorType, Stage
+from jaxsim.math import safe
 from jaxsim.math.axis import concat, take
 from jaxsim.model import Model
 from jaxsim.pipeline.acting import acting_wrenches
@@ -97,7 +98,7 @@ def _clip(model: Model, x: Array, owner: np.ndarray) -> Array:
     cutoff = take(model.sensor_cutoff, owner)
     low = jnp.where(jnp.asarray(below)[:, None] & (cutoff > 0), -cutoff, -jnp.inf)
     high = jnp.where(jnp.asarray(above)[:, None] & (cutoff > 0), cutoff, jnp.inf)
-    return jnp.minimum(jnp.maximum(x, low), high)
+    return safe.clamp(x, low, high)
 
 
 def _run(model: Model, data: Data, stage: Stage) -> Data:
