@@ -175,6 +175,8 @@ def record(
     unknown = [name for name in fields if not hasattr(data, name)]
     if unknown:
         raise ValueError(f"record: Data has no field {', '.join(unknown)}")
+    if not fields:
+        raise ValueError("record: fields is empty; give at least one field of Data")
     if min(steps, chunk, every) < 1 or chunk % every or steps % every:
         raise ValueError(f"record: every={every} must divide chunk={chunk} and steps={steps}, all at least 1")
     shape = jnp.shape(data.qpos)

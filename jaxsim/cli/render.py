@@ -149,18 +149,26 @@ def recorded(file: Path) -> dict[str, Any]:
     """Poses, and their times if they are there, of a recorded trajectory.
 
     Raises:
-        CommandError: There is no such file, or it has no poses.
+        CommandError: There is no such file, it cannot be read, or it has no poses.
     """
+    import zipfile
+    import zlib
+
     import numpy as np
 
     from jaxsim.viewer.poses import POSE
 
     if not file.is_file():
         raise CommandError(f"no file {str(file)!r}")
-    with np.load(file) as saved:
-        if "qpos" not in saved:
-            raise CommandError(f"{str(file)!r} has no qpos; it has {', '.join(saved) or 'nothing'}")
-        return {name: saved[name] for name in (*POSE, "time") if name in saved}
+    if not zipfile.is_zipfile(file):
+        raise CommandError(f"{str(file)!r} is no .npz file, as `jaxsim rollout --out` writes it")
+    try:
+        with np.load(file) as saved:
+            if "qpos" not in saved:
+                raise CommandError(f"{str(file)!r} has no qpos; it has {', '.join(saved) or 'nothing'}")
+            return {name: saved[name] for name in (*POSE, "time") if name in saved}
+    except (OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise CommandError(f"cannot read {str(file)!r}: {error}") from error
 
 
 def _filmed(file: Path, world: int, fps: float, still: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from typing import Any, Self
 
 from jaxsim.mjcf import merge, names, writer
-from jaxsim.mjcf.attach import attach_model
+from jaxsim.mjcf.attach import attach_model, attach_own
 from jaxsim.mjcf.defaults import ACTUATORS, DefaultClass, Resolved, class_of, default_tag, read_defaults
 from jaxsim.mjcf.element import Element, Scope
 from jaxsim.mjcf.errors import MjcfError
@@ -259,7 +259,8 @@ class Document:
     def remove(self, element: Element) -> None:
         """Removes an element and everything below it."""
         if element.parent is None:
-            raise element.error("the root cannot be removed")
+            which = "the root" if element is self.root else "what is in no model"
+            raise element.error(f"{which} cannot be removed")
         element.parent.children.remove(element)
         element.parent = None
         self.refresh()
@@ -275,18 +276,31 @@ class Document:
         """Copies another model, or a part of it, below an element of this one, and returns the copy.
 
         Args:
-            other: the model to copy; it is not changed.
+            other: the model to copy, which is not changed; or this one.
             parent: the body or frame below which it is put; the world if None.
             prefix: put before each of its names.
             suffix: put behind each of its names.
             part: the body or frame of the other model to copy; its whole world if None.
 
         Raises:
-            MjcfError: a name or default class is used twice.
+            MjcfError: a name or default class is used twice, or `parent` or `part` is not what it should be.
         """
+        parent = parent or self.worldbody
+        for what, element, document in (("parent", parent, self), ("part", part or other.worldbody, other)):
+            if element.tag not in ("body", "frame", "worldbody"):
+                raise element.error(f"attach: {what} must be a body or a frame")
+            if not any(above is document.root for above in element.ancestors()):
+                raise element.error(f"attach: {what} is in {'another' if element.parent else 'no'} model")
         namespace = Namespace(prefix, suffix)
         keyframes = Keyframes(self)
-        added = attach_model(self, other, part, parent or self.worldbody, namespace, keyframes)
+        if other is self and part is not None:
+            if part is parent or any(above is part for above in parent.ancestors()):
+                raise part.error("a part cannot be attached within itself")
+            added = attach_own(self, part, parent, namespace)
+            self.refresh()
+        else:
+            other = other.copy() if other is self else other
+            added = attach_model(self, other, part, parent, namespace, keyframes)
         keyframes.finish()
         names.check(self)
         return added

@@ -80,7 +80,8 @@ def check(document: Document) -> None:
 def _register(element: Element, space: dict[str, Element], kind: str) -> None:
     if element.name in space:
         other = space[element.name]
-        raise element.error(f"repeated name: the {kind} at line {other.line} is called so", attribute="name")
+        which = f"the {kind} at line {other.line}" if other.line is not None else f"another {kind}"
+        raise element.error(f"repeated name: {which} is called so", attribute="name")
     if kind == "body" and element.name == "world":
         raise element.error("repeated name: the world body is called so", attribute="name")
     space[element.name] = element

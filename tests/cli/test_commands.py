@@ -143,6 +143,8 @@ def test_bad_arguments_are_refused(slider, tmp_path, capsys):
     assert "no folder" in refused(["rollout", slider, "--out", str(tmp_path / "no" / "t.npz")], capsys)
     assert "is a folder" in refused(["rollout", slider, "--out", str(tmp_path)], capsys)
     assert "suffix is one of .avif" in refused(["rollout", slider, "--plot", str(tmp_path / "p.xyz")], capsys)
+    (tmp_path / "t.npz").write_bytes(b"no archive")
+    assert "is no .npz file" in refused(["render", slider, "--trajectory", str(tmp_path / "t.npz")], capsys)
     (tmp_path / "p.png").mkdir()
     assert "is a folder" in refused(["render", slider, "--out", str(tmp_path / "p.png")], capsys)
     assert "at least 1" in refused(["benchmark", slider, "--worlds", "0"], capsys)

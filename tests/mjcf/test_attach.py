@@ -162,6 +162,36 @@ def test_attaching_in_python(parent: Path) -> None:
         spec.attach(child, left, prefix="l_", part=arm)
 
 
+def test_a_model_is_attached_to_itself_in_python() -> None:
+    xml = """<mujoco><worldbody><body name="a"><joint name="j"/><geom size="1"/></body></worldbody><actuator>
+      <motor joint="j"/></actuator></mujoco>"""
+    spec = Spec.from_string(xml)
+    spec.attach(spec, prefix="one_")
+    spec.attach(spec, prefix="two_", part=spec.find("body", "a"))
+    model = spec.compile()
+    assert [model.body(k).name for k in range(model.nbody)] == ["world", "a", "one_a", "two_a"]
+    assert model.nu == 3
+
+
+def test_what_cannot_be_attached() -> None:
+    spec, other = (
+        Spec.from_string(f"<mujoco><worldbody><body name='{x}'/></worldbody></mujoco>") for x in "ab"
+    )
+    body, foreign = spec.find("body", "a"), other.find("body", "b")
+    assert body is not None
+    assert foreign is not None
+    for parent, part, text in (
+        (foreign, None, "parent is in another model"),
+        (body, body, "part is in another model"),
+        (spec.root, None, "must be a body or a frame"),
+        (body, other.root, "must be a body or a frame"),
+    ):
+        with pytest.raises(MjcfError, match=text):
+            spec.attach(other, parent, prefix="x_", part=part)
+    with pytest.raises(MjcfError, match="within itself"):
+        spec.attach(spec, body, prefix="x_", part=body)
+
+
 def test_keyframes_have_the_pieces_of_their_model(parent: Path) -> None:
     spec = Spec.from_file(parent)
     nan = np.nan

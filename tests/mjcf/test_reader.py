@@ -176,6 +176,11 @@ def test_editing_is_checked_by_the_table() -> None:
             geom[name] = value
     with pytest.raises(MjcfError, match="cannot stand here"):
         spec.add(geom, "body")
+    joint = spec.add(body, "joint", limited=False)
+    assert joint["limited"] == "false"  # a word of three
+    spec.remove(joint)
+    with pytest.raises(MjcfError, match="in no model"):
+        spec.remove(joint)
     spec.remove(geom)
     assert spec.find("body", "a") is body
     assert not body.children

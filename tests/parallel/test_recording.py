@@ -93,6 +93,8 @@ def test_wrong_arguments_are_refused(model, whole, tmp_path):
     data = start(model)
     with pytest.raises(ValueError, match="no field qposs"):
         record(model, data, tmp_path, steps=10, fields=("qposs",))
+    with pytest.raises(ValueError, match="fields is empty"):
+        record(model, data, tmp_path, steps=10, fields=())
     with pytest.raises(ValueError, match="every=3 must divide chunk=10 and steps=30"):
         record(model, data, tmp_path, steps=30, chunk=10, every=3)
     with pytest.raises(ValueError, match=r"shape \(8,\); expected \(W, 8\)"):
