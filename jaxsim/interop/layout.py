@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import mujoco as engine
 import numpy as np
 
 from jaxsim.data import Data
@@ -16,8 +15,6 @@ from jaxsim.structure.rows import row_layout
 from jaxsim.structure.trees import m_entries
 
 __all__ = ["WARNINGS", "copied_fields", "efc_rows", "m_places"]
-
-mujoco: Any = engine  # a compiled module without type stubs
 
 WARNINGS = {
     1: WarningBit.CONTACT_OVERFLOW,
@@ -53,6 +50,11 @@ _EQUALITIES = {
 
 _EQUALITY, _FRICTION_DOF, _FRICTION_TENDON, _LIMIT_JOINT, _LIMIT_TENDON, _CONTACT = range(6)
 """mjtConstraint; contacts of all kinds come last."""
+
+_SPARSE, _AUTO = 1, 2
+"""mjtJacobian."""
+_MANY_DOFS = 60
+"""From so many on the C engine keeps Jacobians sparse by itself."""
 
 
 @functools.cache
@@ -112,7 +114,8 @@ def efc_rows(model: Model, d: Any, address: np.ndarray) -> np.ndarray:
 
 def _slopes(model: Model, d: Any) -> np.ndarray:
     """The sum of each row of the Jacobian, (nefc,): 1 for the lower limit of a hinge or slide, -1 for the upper."""
-    if mujoco.mj_isSparse(d.model):
+    jacobian = d.model.opt.jacobian
+    if jacobian == _SPARSE or (jacobian == _AUTO and model.nv >= _MANY_DOFS):
         rows = zip(d.efc_J_rowadr.tolist(), d.efc_J_rownnz.tolist(), strict=True)
         return np.array([d.efc_J[start : start + count].sum() for start, count in rows])
     return d.efc_J[: d.nefc * model.nv].reshape(d.nefc, model.nv).sum(1)

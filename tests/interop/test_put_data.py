@@ -64,6 +64,24 @@ def test_rows_of_before_a_long_step(jacobian):
     assert error(full_J(m, back), full_J(m, d)) < 1e-9
 
 
+class Wrapped:
+    """A struct of the C engine as dm_control hands it out."""
+
+    def __init__(self, struct):
+        self.struct = struct
+
+    def __getattr__(self, name):
+        value = getattr(self.struct, name)
+        return Wrapped(value) if name == "model" else value
+
+
+def test_wrapped_structs():
+    m, d = engine("contacts, pyramids", mujoco.mj_step)
+    data = jaxsim.put_data(Wrapped(m), Wrapped(d))
+    for a, b in zip(jax.tree.leaves(data), jax.tree.leaves(jaxsim.put_data(m, d)), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_arms_of_adhesion_depend_on_contacts():
     m = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><geom type="plane" size="1 1 1"/>
       <body name="b" pos="0 0 .09"><freejoint/><geom size=".1"/></body></worldbody>
