@@ -209,6 +209,6 @@ def _typed(attribute: Attribute, value: Any) -> Value:
         return np.atleast_1d(array).astype(cast) if attribute.vector else array.astype(cast).item()
     if attribute.kind == "bool":
         return bool(value) if isinstance(value, bool | np.bool_) else value
-    if attribute.kind == "enum" and isinstance(value, bool | np.bool_) and "true" in attribute.words:
+    if attribute.kind == "enum" and "true" in attribute.words and type(value) in (bool, np.bool_):
         return "true" if value else "false"
     return tuple(value) if attribute.kind == "flags" else value
