@@ -262,3 +262,18 @@ def test_the_structure_of_the_hessian_is_that_of_its_elimination(name):
     np.testing.assert_array_equal(layout.hessian.parent, parents)
     assert layout.hessian != layout.inertia
     assert name not in extra or np.sum(parents < 0) == BALLS + 1
+
+
+def test_forces_that_cancel_hide_no_minimum_in_single_precision():
+    """Two spheres deep in each other, one above the other, that slide sideways: their contact only pushes up."""
+    slider = """<body pos="0 0 {}"><joint type="slide" axis="1 0 0" damping="4"/><joint type="slide" axis="0 1 0"
+      damping="4"/><geom type="sphere" size=".2" mass="1" friction=".01"/></body>"""
+    xml = f'<mujoco><option timestep=".02"/><worldbody>{slider.format(0)}{slider.format(0.1)}</worldbody></mujoco>'
+    with jax.enable_x64(False):
+        model = jaxsim.load_model(xml)
+        data = jaxsim.make_data(model)
+        qvel = np.random.default_rng(0).uniform(-0.02, 0.02, (64, 4)).astype(np.float32)
+        step = jax.jit(jax.vmap(lambda v: jaxsim.rollout(model, data.replace(qvel=v), steps=2)[0]))
+        after = step(qvel)
+    assert not after.warning.any()
+    assert (after.solver_niter < 5).all()
