@@ -50,10 +50,12 @@ def test_settings():
         envs.override(usual, {"weights.trak": 2.0})
     with pytest.raises(KeyError, match=r"no setting 'speed.high'"):
         envs.override(usual, {"speed.high": 2.0})
-    with pytest.raises(TypeError, match="speed is a float, not '1'"):
+    with pytest.raises(TypeError, match="speed is of type float, not '1'"):
         envs.override(usual, {"speed": "1"})
-    with pytest.raises(TypeError, match="episode_length is a int"):
-        envs.override(usual, {"episode_length": 10.5})
+    assert type(envs.override(usual, {"episode_length": 1e3}).episode_length) is int
+    for wrong in (10.5, float("inf"), float("nan"), True):
+        with pytest.raises(TypeError, match=f"episode_length is of type int, not {wrong}"):
+            envs.override(usual, {"episode_length": wrong})
 
 
 def test_time_between_actions_is_whole_steps():
