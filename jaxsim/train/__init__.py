@@ -2,7 +2,7 @@
 
 from jaxsim.train import read, train
 
-train(read(Path("configs/shac_cartpole_swingup.yaml")))
+train(read("configs/shac_cartpole_swingup.yaml"))
 """
 
 from jaxsim.train.config import Config, ConfigError, Ppo, Shac, read

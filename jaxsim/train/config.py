@@ -137,7 +137,7 @@ class Config:
     ppo: Ppo = Ppo()
 
 
-def read(file: Path, changes: Mapping[str, Any] | None = None) -> Config:
+def read(file: str | Path, changes: Mapping[str, Any] | None = None) -> Config:
     """A config from a file.
 
     Args:
@@ -150,14 +150,14 @@ def read(file: Path, changes: Mapping[str, Any] | None = None) -> Config:
     import yaml
 
     try:
-        found = parse(file.read_text())
+        found = parse(Path(file).read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"cannot read {str(file)!r}: {error}") from error
     if not isinstance(found, dict):
         raise ConfigError(f"{file}: no settings, as in `env: cartpole_balance`")
     config = change(Config(), _flat(found), str(file))
     config = change(config, changes or {}, "command line")
-    out = config.out or str(Path("runs") / file.stem)
+    out = config.out or str(Path("runs") / Path(file).stem)
     return dataclasses.replace(config, out=out)
 
 

@@ -77,7 +77,7 @@ def train(config: Config, report: Report = lambda row: None) -> Path:
     return out
 
 
-def restore(folder: Path) -> tuple[Config, Env, Callable[[Any, Any], Any], Any]:
+def restore(folder: str | Path) -> tuple[Config, Env, Callable[[Any, Any], Any], Any]:
     """The newest policy of a run.
 
     Args:
@@ -89,6 +89,7 @@ def restore(folder: Path) -> tuple[Config, Env, Callable[[Any, Any], Any], Any]:
     Raises:
       ConfigError: there is no run, or no checkpoint.
     """
+    folder = Path(folder)
     config = read(folder / "config.yaml")
     checkpoints = Checkpoints(folder / "checkpoints")
     step = checkpoints.latest

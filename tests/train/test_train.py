@@ -113,7 +113,7 @@ def test_what_is_wrong_with_settings(tiny, changes, message):
 
 
 def test_files_of_settings(tiny, tmp_path):
-    config = read(tiny, {"task.episode_length": 9, "shac.betas": [0.5, 0.6]})
+    config = read(str(tiny), {"task.episode_length": 9, "shac.betas": [0.5, 0.6]})
     assert config.shac.policy == (8,)
     assert config.shac.betas == (0.5, 0.6)
     assert config.task == {"episode_length": 9}
@@ -261,7 +261,7 @@ def test_interrupted_and_resumed_is_the_same_curve(tiny, tmp_path):
     assert _table(whole)[-1]["return"] > _table(whole)[0]["return"] + 1.0  # it learns
     assert (parts / "curve.png").stat().st_size > 10_000
     assert list(parts.glob("events*"))
-    one, other = (restore(out)[-1] for out in (whole, parts))
+    one, other = (restore(out)[-1] for out in (whole, str(parts)))
     jax.tree.map(np.testing.assert_array_equal, one, other)
 
 
