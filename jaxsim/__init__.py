@@ -52,6 +52,7 @@ from jaxsim.pipeline.ray.query import RayHit, ray
 from jaxsim.pipeline.sensors.user import user_sensor
 from jaxsim.pipeline.set_const import set_const
 from jaxsim.pipeline.state import State, get_state, set_state, state_size
+from jaxsim.programs import keep_programs
 from jaxsim.results import UnsupportedError, WarningBit, explain
 from jaxsim.rollout import rollout
 from jaxsim.support.distance import geom_distance
@@ -112,6 +113,7 @@ __all__ = [
     "jac_geom",
     "jac_site",
     "jac_subtree_com",
+    "keep_programs",
     "kinematics",
     "load_model",
     "make_constraint",

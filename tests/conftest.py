@@ -20,6 +20,8 @@ import time
 
 os.environ["JAX_ENABLE_X64"] = "1"
 os.environ["MPLBACKEND"] = "Agg"
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # training would fill the user's
+    os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 if os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1") == "1":
     less = "--xla_backend_extra_options=xla_cpu_disable_new_fusion_emitters --xla_disable_hlo_passes=reshape-mover"
     less += " --xla_cpu_parallel_codegen_split_count=1"

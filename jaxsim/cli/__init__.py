@@ -9,7 +9,6 @@ from pathlib import Path
 import tyro
 
 from jaxsim.cli.benchmark import benchmark
-from jaxsim.cli.cache import keep_programs
 from jaxsim.cli.info import info
 from jaxsim.cli.models import CommandError
 from jaxsim.cli.play import play
@@ -19,6 +18,7 @@ from jaxsim.cli.train import train
 from jaxsim.cli.tune import tune
 from jaxsim.cli.view import view
 from jaxsim.parallel import use_cores
+from jaxsim.programs import keep_programs
 
 __all__ = ["main"]
 

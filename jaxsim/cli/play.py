@@ -9,7 +9,8 @@ import tyro
 
 from jaxsim.cli.models import CommandError
 from jaxsim.cli.outputs import check_outputs
-from jaxsim.cli.train import compile_quickly, needs_train
+from jaxsim.cli.train import needs_train
+from jaxsim.programs import compile_quickly
 
 __all__ = ["play"]
 
@@ -43,11 +44,8 @@ def play(
     import numpy as np
     from rich.console import Console
 
-    from jaxsim.train.config import ConfigError
-    from jaxsim.train.evaluate import evaluate, summary
-
     compile_quickly()
-    from jaxsim.train.run import restore
+    from jaxsim.train import ConfigError, evaluate, restore, summary
     from jaxsim.viewer.poses import POSE
 
     if worlds < 1:

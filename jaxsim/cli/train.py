@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,11 @@ from typing import Any
 import tyro
 
 from jaxsim.cli.models import CommandError
+from jaxsim.programs import compile_quickly
 
-__all__ = ["compile_quickly", "needs_train", "settings", "train"]
+__all__ = ["needs_train", "settings", "train"]
 
 _EXTRA = ("flax", "optax", "orbax", "tensorboardX", "yaml", "matplotlib")
-_QUICK = "--xla_backend_extra_options=xla_cpu_disable_new_fusion_emitters"
 
 
 def train(config: tyro.conf.Positional[Path], /, changes: tyro.conf.Suppress[tuple[str, ...]] = ()) -> None:
@@ -32,12 +32,12 @@ def train(config: tyro.conf.Positional[Path], /, changes: tyro.conf.Suppress[tup
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from jaxsim.train.config import ConfigError, read
+    compile_quickly()
+    from jaxsim.train import ConfigError, read
+    from jaxsim.train import train as run
 
     try:
         chosen = read(config, settings(changes))
-        compile_quickly()
-        from jaxsim.train.run import train as run
 
         console = Console(markup=False)
         console.print(f"{chosen.algorithm} learns {chosen.env}: results in {chosen.out}", highlight=False)
@@ -65,7 +65,8 @@ def train(config: tyro.conf.Positional[Path], /, changes: tyro.conf.Suppress[tup
     except ConfigError as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
-        raise CommandError(f"interrupted; go on: jaxsim train {config} --resume true") from None
+        words = shlex.join([str(config), *changes, "--resume", "true"])
+        raise CommandError(f"interrupted; go on: jaxsim train {words}") from None
 
 
 def settings(words: Sequence[str]) -> dict[str, Any]:
@@ -100,10 +101,3 @@ def needs_train() -> None:
     missing = [name for name in _EXTRA if importlib.util.find_spec(name) is None]
     if missing:
         raise CommandError(f"training needs {', '.join(missing)}: pip install 'jaxsim-engine[train]'")
-
-
-def compile_quickly() -> None:
-    """Asks for little of XLA on a CPU, where compiling takes longer than learning."""
-    flags = os.environ.get("XLA_FLAGS", "")
-    if "xla_backend_extra_options" not in flags:
-        os.environ["XLA_FLAGS"] = f"{flags} {_QUICK}".strip()

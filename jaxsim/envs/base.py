@@ -19,7 +19,15 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from jaxsim.data import Data
-from jaxsim.envs.checks import check_rewards, checked_action, checked_over
+from jaxsim.envs.checks import (
+    check_rewards,
+    checked_action,
+    checked_memory,
+    checked_observation,
+    checked_over,
+    checked_start,
+    checked_weights,
+)
 from jaxsim.envs.config import Config
 from jaxsim.interop.mujoco import make_data
 from jaxsim.model import Model
@@ -83,7 +91,8 @@ class Env(abc.ABC):
         self._substeps = round(config.ctrl_dt / timestep)
         if self._substeps < 1 or not np.isclose(self._substeps * timestep, config.ctrl_dt, rtol=1e-4):
             raise ValueError(f"ctrl_dt {config.ctrl_dt} is not a multiple of the timestep {timestep:g}")
-        self._data = make_data(model)
+        data = make_data(model)
+        self._data = data.replace(act=jnp.asarray(model.key_act)[0]) if model.nkey else data
         self._low, self._high = control_range(model)
         low, high = control_range(model, 1.0)
         self._half = (high - low) / 2 * config.action_scale
@@ -95,7 +104,7 @@ class Env(abc.ABC):
     def start(self, rng: Array) -> tuple[Array, Array, dict[str, Any]]:
         """How an episode starts: qpos (nq,), qvel (nv,) and what the task remembers.
 
-        `rng` (a key to go on with) and `last_action` are remembered beside it.
+        `rng` (a key to go on with) and `last_action` are remembered beside it. The rest of a state is `prepare`'s.
         """
 
     @abc.abstractmethod
@@ -119,6 +128,16 @@ class Env(abc.ABC):
         An action of 1 is `config.action_scale` times half an actuator's range away; the range is kept.
         """
         return self._around(self.home, action).astype(data.ctrl.dtype)
+
+    def prepare(self, data: Data, info: dict[str, Any]) -> Data:
+        """What else an episode starts with: `act`, poses of mocap bodies, `eq_active`, ...
+
+        Args:
+          data: with qpos and qvel of `start`, `ctrl` of no action and `act` of the first keyframe; nothing is derived
+            from them yet.
+          info: what the task remembers.
+        """
+        return data
 
     def _around(self, centre: ArrayLike, action: Array) -> Array:
         """Controls that an action is away from others, within their range."""
@@ -163,17 +182,22 @@ class Env(abc.ABC):
 
         Args:
           rng: random key.
+
+        Raises:
+          TypeError: a function of the task gave another kind of thing than it should.
         """
         rng, key = jax.random.split(rng)
-        qpos, qvel, info = self.start(key)
+        qpos, qvel, info = checked_start(self.start(key))
         dtype = self._data.qpos.dtype
         home = jnp.asarray(self.home, dtype)
         data = self._data.replace(qpos=jnp.asarray(qpos, dtype), qvel=jnp.asarray(qvel, dtype), ctrl=home)
         info = {"rng": rng, "last_action": jnp.zeros(self.action_size, dtype), **info}
-        data = forward(self.model, data.replace(ctrl=self.control(info["last_action"], data, info)))
+        data = data.replace(ctrl=self.control(info["last_action"], data, info))
+        data = forward(self.model, self.prepare(data, info))
         zero = jnp.zeros((), dtype)
         metrics = dict.fromkeys(self._weights, zero)
-        return State(data, self.observe(data, info), zero, zero, metrics, info)
+        obs = checked_observation(self.observe(data, info))
+        return State(data, obs, zero, zero, metrics, info)
 
     def step(self, state: State, action: Array) -> State:
         """One action: `ctrl_dt` seconds of simulation and what they earn.
@@ -183,7 +207,8 @@ class Env(abc.ABC):
           action: (action_size,), each in [-1, 1]; what is beyond counts as the end of the range.
 
         Raises:
-          KeyError: a part of the reward has no weight, or a weight no part.
+          KeyError: a part of the reward has no weight, or a weight no part; `proceed` remembers what `start` did not.
+          TypeError: a function of the task gave another kind of thing than it should.
           ValueError: the action, a part of the reward or what `over` gave has another shape.
         """
         action = checked_action(action, self.action_size)
@@ -201,15 +226,15 @@ class Env(abc.ABC):
             name: jnp.where(broken, 0.0, weight * parts[name]) for name, weight in self._weights.items()
         }
         done = (checked_over(self.over(data, info)) | broken).astype(state.done.dtype)
-        info |= self.proceed(data, action, info) | {"last_action": action}
+        info |= checked_memory(self.proceed(data, action, info), info) | {"last_action": action}
         reward = sum(earned.values(), start=jnp.zeros_like(state.reward))
         metrics = state.metrics | earned
-        obs = self.observe(data, info)
+        obs = checked_observation(self.observe(data, info))
         return State(data.replace(warning=data.warning | before), obs, reward, done, metrics, info)
 
     @property
     def _weights(self) -> dict[str, float]:
-        return dataclasses.asdict(self.config.weights)  # pyright: ignore
+        return checked_weights(self.config)
 
 
 def _broke(warning: Array) -> Array:

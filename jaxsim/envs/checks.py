@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +13,79 @@ from jax.typing import ArrayLike
 
 from jaxsim.envs.config import hint
 
-__all__ = ["check_keys", "check_rewards", "checked_action", "checked_over", "is_key"]
+__all__ = [
+    "check_keys",
+    "check_rewards",
+    "checked_action",
+    "checked_memory",
+    "checked_observation",
+    "checked_over",
+    "checked_start",
+    "checked_weights",
+    "is_key",
+]
+
+
+def checked_weights(config: Any) -> dict[str, float]:
+    """Weights of a reward's parts by name.
+
+    Raises:
+      TypeError: the config has none, or they are no dataclass.
+    """
+    weights = getattr(config, "weights", None)
+    if not dataclasses.is_dataclass(weights) or isinstance(weights, type):
+        raise TypeError(
+            f"{type(config).__name__} has {'no' if weights is None else 'other'} weights: give it a field `weights`, a "
+            "frozen dataclass with a number for each part of the reward"
+        )
+    return dataclasses.asdict(weights)
+
+
+def checked_start(start: Any) -> tuple[Any, Any, Mapping[str, Any]]:
+    """What `Env.start` gave: qpos, qvel and what the task remembers.
+
+    Raises:
+      TypeError: it is not these three.
+    """
+    if not isinstance(start, tuple | list) or len(start) != 3 or not isinstance(start[2], Mapping):
+        raise TypeError(
+            f"start gave {_kind(start)}, not (qpos, qvel, info): the last is a dict of what the task remembers, "
+            "{} if nothing; what else a state starts with is set by `prepare`"
+        )
+    qpos, qvel, info = start
+    return qpos, qvel, info
+
+
+def checked_observation(obs: Any) -> Any:
+    """What `Env.observe` gave: an array, or a mapping of arrays.
+
+    Raises:
+      TypeError: it is neither.
+    """
+    if not isinstance(obs, Mapping) and (not hasattr(obs, "shape") or obs.shape == ()):
+        raise TypeError(
+            f"observe gave {_kind(obs)}, not an array (observation_size,) or a mapping of arrays: "
+            "join numbers by jnp.stack, vectors by jnp.concatenate"
+        )
+    return obs
+
+
+def checked_memory(memory: Any, before: Mapping[str, Any]) -> dict[str, Any]:
+    """What `Env.proceed` gave: new values of what the task remembers.
+
+    Raises:
+      KeyError: a name is new.
+      TypeError: it is not a mapping.
+    """
+    if not isinstance(memory, Mapping):
+        raise TypeError(f"proceed gave {_kind(memory)}, not a dict of what the task remembers")
+    for name in memory:
+        if name not in before:
+            raise KeyError(
+                f"proceed gave {name!r}, which is not remembered so far{hint(name, before)}; "
+                f"there are {', '.join(before)}: let `start` give it its first value"
+            )
+    return dict(memory)
 
 
 def checked_action(action: ArrayLike, size: int) -> Array:
@@ -38,8 +112,13 @@ def check_rewards(parts: Mapping[str, ArrayLike], weights: Mapping[str, float]) 
 
     Raises:
       KeyError: a part has no weight, or a weight no part; the message names the nearest that there is.
+      TypeError: there is no mapping of parts.
       ValueError: a part is not a scalar.
     """
+    if not isinstance(parts, Mapping):
+        raise TypeError(
+            f"rewards gave {_kind(parts)}, not a dict of parts; config.weights holds {', '.join(weights) or 'none'}"
+        )
     for name in parts:
         if name not in weights:
             raise KeyError(
@@ -94,3 +173,10 @@ def is_key(x: ArrayLike, axes: int) -> bool:
         return jnp.issubdtype(kind.dtype, jax.dtypes.prng_key)
     raw = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0)))
     return kind.ndim > axes and kind.shape[-1:] == raw.shape
+
+
+def _kind(x: Any) -> str:
+    """An object in words."""
+    if isinstance(x, tuple | list):
+        return f"{type(x).__name__} of ({', '.join(map(_kind, x))})"
+    return f"array {x.shape}" if hasattr(x, "shape") else type(x).__name__

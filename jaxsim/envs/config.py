@@ -58,8 +58,10 @@ def _changed(config: Any, whole: str, path: list[str], value: Any) -> Any:
     before = getattr(config, head)
     if rest:
         return dataclasses.replace(config, **{head: _changed(before, whole, rest, value)})
-    if isinstance(before, float) and type(value) is int:
-        value = float(value)
-    if type(value) is not type(before):
-        raise TypeError(f"{whole} is a {type(before).__name__}, not {value!r}")
+    kind = type(before)
+    whole_number = type(value) is int or (type(value) is float and value.is_integer())  # 1e6 is YAML's float
+    if kind in (int, float) and whole_number:
+        value = kind(value)
+    if type(value) is not kind:
+        raise TypeError(f"{whole} is of type {kind.__name__}, not {value!r}")
     return dataclasses.replace(config, **{head: value})

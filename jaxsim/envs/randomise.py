@@ -6,21 +6,29 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from jaxsim.enums import BiasType, GainType
 from jaxsim.envs.checks import check_keys
 from jaxsim.model import Model
 
 __all__ = ["randomise"]
 
 _SCALED = {
-    "friction": ("geom_friction",),
+    "friction": ("geom_friction", "pair_friction"),
     "mass": ("body_mass", "body_inertia"),
     "damping": ("dof_damping",),
     "armature": ("dof_armature",),
     "gain": ("actuator_gainprm", "actuator_biasprm"),
 }
 """Leaves that are scaled together, by what they are."""
+
+_STRENGTH: dict[str, tuple[tuple[int, tuple[int, ...]], ...]] = {
+    "gain": ((GainType.MUSCLE, (2, 3)), (GainType.DCMOTOR, (1,))),  # greatest force, by itself or by `scale`
+    "bias": ((BiasType.MUSCLE, (2, 3)), (BiasType.DCMOTOR, ())),
+}
+"""Types of which these parameters alone are scaled: the others are lengths, speeds, resistances, angles."""
 
 
 def randomise(
@@ -36,14 +44,15 @@ def randomise(
     """Models of many worlds, for `Randomised` and `wrap_for_training`.
 
     Each quantity is scaled by a number drawn uniformly from its range: one a world for friction, one a body for mass
-    (its inertia with it), one a degree of freedom for damping and armature, one an actuator for gains. Numbers that
+    (its inertia with it), one a degree of freedom for damping and armature, one an actuator for gains (of a muscle its
+    greatest force, of a DC motor its motor constant; of other types all parameters of gain and bias). Numbers that
     the compiler derives from these (`body_subtreemass`, `dof_invweight0` ...) are not: as in mjSpec's practice they
     are the nominal model's; call `set_const` on the result where that matters.
 
     Args:
       model: the nominal model.
       rng: a random key a world, (worlds,) typed or (worlds, 2).
-      friction: least and largest scale of friction coefficients.
+      friction: least and largest scale of friction coefficients, of geoms and of pairs.
       mass: of masses and inertias.
       damping: of damping.
       armature: of rotor inertias.
@@ -71,9 +80,20 @@ def randomise(
             scale = jax.random.uniform(own, (count,), jnp.asarray(first).dtype, low, high)
             for leaf in _SCALED[name]:
                 x = jnp.asarray(getattr(model, leaf))
-                leaves[leaf] = x * scale.reshape(-1, *[1] * (x.ndim - 1))
+                scaled = x * scale.reshape(-1, *[1] * (x.ndim - 1))
+                leaves[leaf] = jnp.where(_strength(model, leaf), scaled, x) if name == "gain" else scaled
         return leaves
 
     leaves = jax.vmap(one)(rng)
     axes = jax.tree.map(lambda x: None, model).replace(**dict.fromkeys(leaves, 0))
     return model.replace(**leaves), axes
+
+
+def _strength(model: Model, leaf: str) -> np.ndarray:
+    """Which parameters of actuators (nactuator, 10) make their force larger in proportion."""
+    part = leaf.removeprefix("actuator_").removesuffix("prm")
+    types, shape = getattr(model, f"actuator_{part}type"), getattr(model, leaf).shape
+    which = np.ones(shape, bool)
+    for kind, columns in _STRENGTH[part]:
+        which[types == kind] = np.isin(np.arange(shape[1]), columns)
+    return which

@@ -71,11 +71,20 @@ class Randomised(Wrapper):
     Args:
       env: the environment.
       randomise: gives the model of all worlds, and which of its leaves have a world axis.
+
+    Raises:
+      TypeError: it gives something else.
     """
 
     def __init__(self, env: Env, randomise: Randomise) -> None:
         super().__init__(env)
-        self.models, self.axes = randomise(env.model)
+        made = randomise(env.model)
+        if not isinstance(made, tuple):
+            raise TypeError(
+                f"the function that randomises gave {type(made).__name__}, not (models, axes); axes is a Model that "
+                "holds 0 where worlds differ, else None: see jaxsim.envs.randomise"
+            )
+        self.models, self.axes = made
 
     def reset(self, rng: Array) -> State:
         """Starts an episode a key.

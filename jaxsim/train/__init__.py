@@ -1,9 +1,13 @@
 """Training of policies: `jaxsim train CONFIG`, and what it is made of. Needs the extra `train`.
 
-from jaxsim.train.config import read
-from jaxsim.train.run import train
+from jaxsim.train import read, train
 
-train(read(Path("configs/shac_cartpole_swingup.yaml")))
+train(read("configs/shac_cartpole_swingup.yaml"))
 """
 
-__all__: list[str] = []
+from jaxsim.train.config import Config, ConfigError, Ppo, Shac, read
+from jaxsim.train.evaluate import evaluate, summary
+from jaxsim.train.record import rows
+from jaxsim.train.run import restore, train
+
+__all__ = ["Config", "ConfigError", "Ppo", "Shac", "evaluate", "read", "restore", "rows", "summary", "train"]

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
+import os
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jaxsim.envs.config import hint, override
-from jaxsim.envs.registry import default_config
+from jaxsim.envs.registry import default_config, names
 
 __all__ = ["Config", "ConfigError", "Ppo", "Shac", "change", "parse", "read", "write"]
 
@@ -98,6 +101,7 @@ class Config:
     """Of a training.
 
     Attributes:
+      module: Python module that registers environments of your own, of this folder or installed; imported first.
       env: name of the environment.
       task: its settings that differ from the usual, by dotted name.
       algorithm: `shac` or `ppo`.
@@ -109,12 +113,13 @@ class Config:
       evals: how often the policy is tried, and a checkpoint written.
       eval_worlds: in how many worlds.
       goal: return that is asked for, drawn in the curve; 0: none.
-      out: folder of results; empty: `runs/` and the name of the file.
-      resume: whether to go on where the run in `out` was interrupted.
+      out: folder of results; empty: `runs/` and the name of the file, or without one of algorithm and environment.
+      resume: whether to go on where the run in `out` was interrupted, from the start if it has no checkpoint yet.
       shac: settings of this algorithm.
       ppo: of that.
     """
 
+    module: str = ""
     env: str = "cartpole_balance"
     task: dict[str, Any] = dataclasses.field(default_factory=dict)
     algorithm: str = "shac"
@@ -132,7 +137,7 @@ class Config:
     ppo: Ppo = Ppo()
 
 
-def read(file: Path, changes: Mapping[str, Any] | None = None) -> Config:
+def read(file: str | Path, changes: Mapping[str, Any] | None = None) -> Config:
     """A config from a file.
 
     Args:
@@ -145,14 +150,14 @@ def read(file: Path, changes: Mapping[str, Any] | None = None) -> Config:
     import yaml
 
     try:
-        found = parse(file.read_text())
+        found = parse(Path(file).read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"cannot read {str(file)!r}: {error}") from error
     if not isinstance(found, dict):
         raise ConfigError(f"{file}: no settings, as in `env: cartpole_balance`")
     config = change(Config(), _flat(found), str(file))
     config = change(config, changes or {}, "command line")
-    out = config.out or str(Path("runs") / file.stem)
+    out = config.out or str(Path("runs") / Path(file).stem)
     return dataclasses.replace(config, out=out)
 
 
@@ -176,16 +181,18 @@ def change(config: Config, changes: Mapping[str, Any], where: str) -> Config:
       where: they come from, for messages.
 
     Raises:
-      ConfigError: a setting is unknown or wrong.
+      ConfigError: a setting is unknown or wrong, or its module cannot be imported.
     """
     own = {name: _tuples(value) for name, value in changes.items() if not name.startswith("task.")}
     task = {name[5:]: value for name, value in changes.items() if name.startswith("task.")}
+    _import(str(own.get("module", config.module)), where)
     try:
         config = override(config, own)
         config = dataclasses.replace(config, task=config.task | task)
         override(default_config(config.env), config.task)
     except (KeyError, TypeError) as error:
-        raise ConfigError(f"{where}: {error.args[0]}") from error
+        more = "" if config.module or config.env in names() else "; `module` imports those of your own"
+        raise ConfigError(f"{where}: {error.args[0]}{more}") from error
     _check(config, where)
     return config
 
@@ -208,6 +215,18 @@ def _loader() -> Any:
     number = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
     return Loader
+
+
+def _import(module: str, where: str) -> None:
+    """Imports a module of the user's, if there is one; as `python -m` does, it looks in this folder too."""
+    if not module:
+        return
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise ConfigError(f"{where}: module {module!r}: {error}") from error
 
 
 def _check(config: Config, where: str) -> None:

@@ -12,9 +12,10 @@ import jax
 import numpy as np
 
 from jaxsim.envs import Env, Randomised, load, randomise
+from jaxsim.programs import compile_quickly, keep_programs
 from jaxsim.train import ppo
 from jaxsim.train.checkpoint import Checkpoints
-from jaxsim.train.config import Config, ConfigError, read, write
+from jaxsim.train.config import Config, ConfigError, change, read, write
 from jaxsim.train.evaluate import evaluate, summary
 from jaxsim.train.record import Record, draw
 from jaxsim.train.shac import Trainer
@@ -31,6 +32,9 @@ _SAME_STARTS = 4
 def train(config: Config, report: Report = lambda row: None) -> Path:
     """Trains a policy, from the start or from where it was interrupted.
 
+    As on the command line, JAX keeps compiled programs on disk (`jaxsim.keep_programs`) and, if it has computed
+    nothing yet, is asked to compile quickly.
+
     Args:
       config: what and how.
       report: called with each row of numbers: `steps`, `seconds`, `return`, ...
@@ -39,9 +43,13 @@ def train(config: Config, report: Report = lambda row: None) -> Path:
       The folder of results: `config.yaml`, `metrics.csv`, `curve.png`, a TensorBoard file, `checkpoints/`.
 
     Raises:
-      ConfigError: the folder holds a run already and this is not to resume it, or is one with other settings.
+      ConfigError: a setting is wrong; the folder holds a run already and this is not to resume it, or is one with
+        other settings.
     """
-    out = Path(config.out)
+    compile_quickly()
+    keep_programs()
+    out = Path(config.out or f"runs/{config.algorithm}_{config.env}")
+    config = change(config, {"out": str(out)}, "config")
     checkpoints = _prepare(config, out)
     step = checkpoints.latest if config.resume else None
     record = Record(out, step)
@@ -69,7 +77,7 @@ def train(config: Config, report: Report = lambda row: None) -> Path:
     return out
 
 
-def restore(folder: Path) -> tuple[Config, Env, Callable[[Any, Any], Any], Any]:
+def restore(folder: str | Path) -> tuple[Config, Env, Callable[[Any, Any], Any], Any]:
     """The newest policy of a run.
 
     Args:
@@ -81,6 +89,7 @@ def restore(folder: Path) -> tuple[Config, Env, Callable[[Any, Any], Any], Any]:
     Raises:
       ConfigError: there is no run, or no checkpoint.
     """
+    folder = Path(folder)
     config = read(folder / "config.yaml")
     checkpoints = Checkpoints(folder / "checkpoints")
     step = checkpoints.latest
@@ -110,14 +119,12 @@ def _prepare(config: Config, out: Path) -> Checkpoints:
             raise ConfigError(f"the run in {str(out)!r} has other settings: {', '.join(differing)}")
     elif file.exists():
         raise ConfigError(
-            f"there is a run in {str(out)!r}: --resume true goes on with it, --out starts another"
+            f"there is a run in {str(out)!r}: go on with it by `resume` (--resume true), name another folder by "
+            "`out`, or delete this one"
         )
     out.mkdir(parents=True, exist_ok=True)
     write(dataclasses.replace(config, resume=False), file)
-    checkpoints = Checkpoints(out / "checkpoints")
-    if config.resume and checkpoints.latest is None:
-        raise ConfigError(f"the run in {str(out)!r} has no checkpoint yet")
-    return checkpoints
+    return Checkpoints(out / "checkpoints")
 
 
 def _shac(env: Env, config: Config, tell: Any, checkpoints: Checkpoints, step: int | None) -> None:

@@ -50,10 +50,12 @@ def test_settings():
         envs.override(usual, {"weights.trak": 2.0})
     with pytest.raises(KeyError, match=r"no setting 'speed.high'"):
         envs.override(usual, {"speed.high": 2.0})
-    with pytest.raises(TypeError, match="speed is a float, not '1'"):
+    with pytest.raises(TypeError, match="speed is of type float, not '1'"):
         envs.override(usual, {"speed": "1"})
-    with pytest.raises(TypeError, match="episode_length is a int"):
-        envs.override(usual, {"episode_length": 10.5})
+    assert type(envs.override(usual, {"episode_length": 1e3}).episode_length) is int
+    for wrong in (10.5, float("inf"), float("nan"), True):
+        with pytest.raises(TypeError, match=f"episode_length is of type int, not {wrong}"):
+            envs.override(usual, {"episode_length": wrong})
 
 
 def test_time_between_actions_is_whole_steps():
@@ -158,12 +160,79 @@ def _ended(over):
             r"rewards gave 'upright' of shape \(1,\), not \(\).* a sum",
         ),
         (_ended(np.zeros(2)), ValueError, r"over gave shape \(2,\), not \(\).*any\(\)"),
+        ({"rewards": lambda *_: jnp.ones(())}, TypeError, r"rewards gave array \(\), not a dict of parts"),
+        (
+            {"observe": lambda *_: [1.0, 2.0]},
+            TypeError,
+            r"observe gave list of .*, not an array .* jnp.stack",
+        ),
+        ({"observe": lambda *_: jnp.ones(())}, TypeError, r"observe gave array \(\), not an array"),
+        ({"proceed": lambda *_: {"cout": 1}}, KeyError, r"'cout', which is not remembered so far.* `start`"),
+        ({"proceed": lambda *_: None}, TypeError, "proceed gave NoneType, not a dict"),
     ],
 )
 def test_what_is_wrong_with_a_task(cartpole, functions, error, message):
     env, reset, _ = cartpole
     with pytest.raises(error, match=message):
         jax.eval_shape(_changed(env, **functions).step, reset(jax.random.key(0)), jnp.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("functions", "message"),
+    [
+        (
+            {"start": lambda *_: (jnp.zeros(2), jnp.zeros(2))},
+            r"start gave tuple of \(array \(2,\), .*not \(qpos, qvel, info\)",
+        ),
+        ({"start": lambda *_: jnp.zeros((3, 2))}, r"start gave array \(3, 2\)"),
+        ({"observe": lambda *_: [1.0, 2.0]}, "observe gave list"),
+    ],
+)
+def test_what_is_wrong_with_a_start(cartpole, functions, message):
+    env = _changed(cartpole[0], **functions)
+    with pytest.raises(TypeError, match=message):
+        jax.eval_shape(env.reset, jax.random.key(0))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"), [({}, "no weights"), ({"weights": {"a": 1.0}}, "other weights")]
+)
+def test_a_config_needs_weights(cartpole, weights, message):
+    config = dataclasses.make_dataclass("Bare", weights, bases=(envs.Config,), frozen=True, kw_only=True)
+    bare = _changed(cartpole[0])
+    bare.config = config(**weights)
+    with pytest.raises(TypeError, match=f"Bare has {message}"):
+        jax.eval_shape(bare.reset, jax.random.key(0))
+
+
+def test_the_rest_of_a_state(cartpole):
+    """Activations are the first keyframe's, unless the task says what an episode starts with."""
+    model = jaxsim.load_model("""
+    <mujoco><worldbody>
+      <body name="aim" mocap="true"/>
+      <body><joint name="hinge"/><geom size="0.1"/></body></worldbody>
+      <actuator><general joint="hinge" dyntype="filter" dynprm="0.1"/></actuator>
+      <keyframe><key act="0.3" ctrl="0.3"/></keyframe></mujoco>""")
+
+    class Lags(envs.Env):
+        def start(self, rng):
+            return jnp.zeros(1), jnp.zeros(1), {"aim": jnp.ones((1, 3))}
+
+        def observe(self, data, info):
+            return jnp.concatenate([data.act, data.actuator_force, data.xpos[1]])
+
+        def rewards(self, data, action, info):
+            return {}
+
+    class Aims(Lags):
+        def prepare(self, data, info):
+            return data.replace(act=2 * data.ctrl, mocap_pos=info["aim"])
+
+    config = _changed(cartpole[0]).config
+    for kind, expected in ((Lags, [0.3, 0.3, 0, 0, 0]), (Aims, [0.6, 0.6, 1, 1, 1])):
+        kind._weights = {}
+        obs = jax.jit(kind(model, config).reset)(jax.random.key(0)).obs
+        np.testing.assert_allclose(obs, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("over", [True, np.float32(1.0), 1])

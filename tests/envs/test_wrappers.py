@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxsim
 from jaxsim import WarningBit, envs
 
 WORLDS = 3
@@ -201,6 +202,39 @@ def test_each_world_has_a_model_of_its_own(env):
         info = {"rng": keys[w], "last_action": jnp.zeros(1)}
         one = jax.tree.map(lambda x, w=w: x[w], state.replace(info={})).replace(info=info)
         np.testing.assert_allclose(after.obs[w], alone(own, one).obs, rtol=0, atol=1e-12)
+
+
+def test_what_is_scaled():
+    """Friction of pairs with that of geoms; of a muscle the force alone, of a DC motor the motor constant."""
+    model = jaxsim.load_model("""
+    <mujoco><worldbody>
+      <geom name="floor" type="plane" size="1 1 1"/>
+      <body pos="0 0 1"><joint name="hinge"/><geom name="ball" size="0.1"/></body></worldbody>
+      <contact><pair geom1="floor" geom2="ball" friction="0.5 0.5 0.1 0.1 0.1"/></contact>
+      <actuator>
+        <muscle joint="hinge" lengthrange="0 1" force="30"/>
+        <position joint="hinge" kp="5" dampratio="0"/>
+        <dcmotor joint="hinge" motorconst="0.1" resistance="2"/>
+      </actuator></mujoco>""")
+    many, axes = envs.randomise(
+        model, jax.random.split(jax.random.key(0), 1), friction=(2.0, 2.0), gain=(3.0, 3.0)
+    )
+    assert axes.pair_friction == 0
+    np.testing.assert_allclose(many.pair_friction[0], 2 * model.pair_friction, rtol=1e-12)
+    np.testing.assert_allclose(many.geom_friction[0], 2 * model.geom_friction, rtol=1e-12)
+    gain, bias = np.array(model.actuator_gainprm), np.array(model.actuator_biasprm)
+    gain[0, [2, 3]] *= 3
+    bias[0, [2, 3]] *= 3
+    gain[1] *= 3
+    bias[1] *= 3
+    gain[2, 1] *= 3
+    np.testing.assert_allclose(many.actuator_gainprm[0], gain, rtol=1e-12)
+    np.testing.assert_allclose(many.actuator_biasprm[0], bias, rtol=1e-12)
+
+
+def test_what_randomises_gives_models_and_axes(env):
+    with pytest.raises(TypeError, match=r"gave Model, not \(models, axes\)"):
+        envs.Randomised(env, lambda model: model)
 
 
 def test_ranges_of_scales_are_positive(env):

@@ -23,7 +23,7 @@ def shown(*pages: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["optimise", "identify", "envs", "sdf", "viewer"])
+@pytest.mark.parametrize("name", ["optimise", "identify", "envs", "sdf", "train", "viewer"])
 def test_packages_are_documented(name):
     assert shown(name) == set(importlib.import_module(f"jaxsim.{name}").__all__)
 

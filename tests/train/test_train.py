@@ -19,10 +19,8 @@ pytest.importorskip("yaml")
 
 from jaxsim.cli import main
 from jaxsim.cli.train import settings
-from jaxsim.train.config import Config, ConfigError, Shac, read
+from jaxsim.train import Config, ConfigError, Shac, read, restore, rows, train
 from jaxsim.train.normalise import Statistics
-from jaxsim.train.record import rows
-from jaxsim.train.run import restore, train
 from jaxsim.train.shac import Trainer, Window, _returns
 
 TINY = """
@@ -96,8 +94,13 @@ def tiny(tmp_path):
     [
         ({"sed": 1}, r"command line: no setting 'sed' \(did you mean 'seed'\?\)"),
         ({"shac.horzon": 1}, r"no setting 'shac.horzon' \(did you mean 'horizon'\?\)"),
-        ({"seed": "one"}, "seed is a int, not 'one'"),
-        ({"env": "lin"}, r"no environment 'lin' \(did you mean 'line'\?\)"),
+        ({"seed": "one"}, "seed is of type int, not 'one'"),
+        ({"seed": 1.5}, "seed is of type int, not 1.5"),
+        (
+            {"env": "lin"},
+            r"no environment 'lin' \(did you mean 'line'\?\).*; `module` imports those of your own",
+        ),
+        ({"module": "no_such_tasks"}, "module 'no_such_tasks': No module named"),
         ({"task.ctrl_d": 0.1}, r"no setting 'ctrl_d' \(did you mean 'ctrl_dt'\?\)"),
         ({"algorithm": "shak"}, r"no algorithm 'shak' \(did you mean 'shac'\?\)"),
         ({"worlds": 0}, "worlds is 0, and must be at least 1"),
@@ -110,7 +113,7 @@ def test_what_is_wrong_with_settings(tiny, changes, message):
 
 
 def test_files_of_settings(tiny, tmp_path):
-    config = read(tiny, {"task.episode_length": 9, "shac.betas": [0.5, 0.6]})
+    config = read(str(tiny), {"task.episode_length": 9, "shac.betas": [0.5, 0.6]})
     assert config.shac.policy == (8,)
     assert config.shac.betas == (0.5, 0.6)
     assert config.task == {"episode_length": 9}
@@ -118,6 +121,7 @@ def test_files_of_settings(tiny, tmp_path):
     (tmp_path / "small.yaml").write_text("shac: {policy_rate: 1e-3, clip: -2E+1}")
     small = read(tmp_path / "small.yaml", settings(["--ppo.learning_rate", "5e-4"]))
     assert (small.shac.policy_rate, small.shac.clip, small.ppo.learning_rate) == (0.001, -20.0, 0.0005)
+    assert read(tiny, settings(["--steps", "2e6"])).steps == 2_000_000
     with pytest.raises(ConfigError, match="cannot read"):
         read(tmp_path / "none.yaml")
     (tmp_path / "wrong.yaml").write_text("shac: {horzon: 3}")
@@ -247,7 +251,7 @@ def test_interrupted_and_resumed_is_the_same_curve(tiny, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(config, interrupt)
     assert _table(tmp_path / "parts")[-1]["steps"] == 240
-    with pytest.raises(ConfigError, match=r"there is a run in .* --resume true"):
+    with pytest.raises(ConfigError, match=r"there is a run in .*\(--resume true\).* or delete this one"):
         train(config)
     with pytest.raises(ConfigError, match="other settings: seed"):
         train(dataclasses.replace(config, resume=True, seed=3))
@@ -257,8 +261,65 @@ def test_interrupted_and_resumed_is_the_same_curve(tiny, tmp_path):
     assert _table(whole)[-1]["return"] > _table(whole)[0]["return"] + 1.0  # it learns
     assert (parts / "curve.png").stat().st_size > 10_000
     assert list(parts.glob("events*"))
-    one, other = (restore(out)[-1] for out in (whole, parts))
+    one, other = (restore(out)[-1] for out in (whole, str(parts)))
     jax.tree.map(np.testing.assert_array_equal, one, other)
+
+
+def test_what_is_wrong_with_settings_from_python(tmp_path):
+    for wrong, message in (
+        ({"algorithm": "sac"}, r"config: no algorithm 'sac' \(did you mean 'shac'\?\)"),
+        ({"env": "lin"}, "config: no environment 'lin'"),
+        ({"task": {"ctrl_d": 0.1}}, "config: no setting 'ctrl_d'"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            train(dataclasses.replace(Config(env="line", out=str(tmp_path / "out")), **wrong))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_broke_before_its_first_checkpoint(tiny, tmp_path, monkeypatch):
+    """It can be resumed; without `out` its folder is named after algorithm and environment. Programs are kept."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    own = jax.config.jax_compilation_cache_dir
+    config = dataclasses.replace(read(tiny, {"evals": 1}), out="")
+
+    def broken(self, state, action):
+        raise RuntimeError("broken")
+
+    try:
+        jax.config.update("jax_compilation_cache_dir", None)
+        with monkeypatch.context() as patch:
+            patch.setattr(Line, "step", broken)
+            with pytest.raises(RuntimeError, match="broken"):
+                train(config)
+        assert jax.config.jax_compilation_cache_dir == str(tmp_path / "cache" / "jaxsim")
+        with pytest.raises(ConfigError, match="there is a run in 'runs/shac_line'"):
+            train(config)
+        out = train(dataclasses.replace(config, resume=True))
+        assert [row["steps"] for row in rows(out / "metrics.csv")] == [0, 600]
+        assert read(out / "config.yaml").out == "runs/shac_line"
+    finally:
+        jax.config.update("jax_compilation_cache_dir", own)
+
+
+def test_a_module_of_ones_own(tiny, tmp_path, monkeypatch):
+    """It is found in the folder of work, and by all that reads the run's settings."""
+    task = "from jaxsim import envs\nenvs.register('own_line', *envs.registry._known['line'])\n"
+    (tmp_path / "own_tasks.py").write_text(task)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "own.yaml"
+    config.write_text("env: own_line\nmodule: own_tasks\n")
+    try:
+        assert read(config).env == "own_line"
+        assert str(tmp_path) in sys.path
+        (tmp_path / "own_tasks.py").write_text("import no_such_package")
+        sys.modules.pop("own_tasks")
+        with pytest.raises(ConfigError, match=r"own\.yaml: module 'own_tasks': No module named 'no_such"):
+            read(config)
+    finally:
+        envs.registry._known.pop("own_line")
+        sys.modules.pop("own_tasks", None)
 
 
 @pytest.mark.slow
