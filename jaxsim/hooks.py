@@ -46,3 +46,12 @@ class Hooks:
     sensors: tuple[tuple[int, Callable[..., Any]], ...] = ()
     colliders: tuple[tuple[tuple[int, int], Any], ...] = ()
     sdfs: tuple[tuple[int, Callable[..., Any]], ...] = ()
+
+    def beside(self, others: Hooks) -> Hooks:
+        """These, with those of others' sensors, colliders and distance functions that have none here."""
+        kept = {}
+        for name in ("sensors", "colliders", "sdfs"):
+            own = getattr(self, name)
+            taken = {key for key, _ in own}
+            kept[name] = (*(entry for entry in getattr(others, name) if entry[0] not in taken), *own)
+        return dataclasses.replace(self, **kept)

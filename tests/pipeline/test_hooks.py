@@ -208,6 +208,18 @@ def test_says_what_is_wrong(hooks, message):
         jax.eval_shape(jaxsim.forward, model, jaxsim.make_data(model))
 
 
+def test_functions_of_objects_stay():
+    """Those that `user_sensor` and its like have given, whichever comes first; the later of two of one object counts."""
+    xml = """<mujoco><worldbody><body><freejoint/><geom size=".1"/></body></worldbody>
+      <sensor><user name="height" dim="1" needstage="pos"/></sensor></mujoco>"""
+    model = jaxsim.user_sensor(jaxsim.load_model(xml), "height", lambda m, d: d.qpos[2:3] + 1)
+    model = model.replace(hooks=jaxsim.Hooks(passive=lambda m, d: jnp.zeros(6)))
+    assert model.hooks.passive is not None
+    assert jaxsim.forward(model, jaxsim.make_data(model)).sensordata.tolist() == [1.0]
+    model = jaxsim.user_sensor(model, "height", lambda m, d: d.qpos[2:3] + 2)
+    assert [number for number, _ in model.hooks.sensors] == [0]
+
+
 def test_refuses_what_is_no_record_of_functions():
     with pytest.raises(TypeError, match=r"hooks: expected Hooks"):
         jaxsim.load_model(XML).replace(hooks=control)
