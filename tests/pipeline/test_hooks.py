@@ -209,7 +209,7 @@ def test_says_what_is_wrong(hooks, message):
 
 
 def test_functions_of_objects_stay():
-    """Those that `user_sensor` and its like have given, whichever comes first; the later of two of one object counts."""
+    """Those of `user_sensor` and its like, whichever comes first; of two for one object the later counts."""
     xml = """<mujoco><worldbody><body><freejoint/><geom size=".1"/></body></worldbody>
       <sensor><user name="height" dim="1" needstage="pos"/></sensor></mujoco>"""
     model = jaxsim.user_sensor(jaxsim.load_model(xml), "height", lambda m, d: d.qpos[2:3] + 1)
