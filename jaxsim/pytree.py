@@ -176,7 +176,12 @@ class Record:
             held = self.__dict__[own]
             if isinstance(held, Record) and name in type(held).__dataclass_fields__:  # pyright: ignore
                 return f", {own} has: replace({own}=x.{own}.replace({name}=...))"
-        near = get_close_matches(name, type(self).__dataclass_fields__, n=1)  # pyright: ignore
+        return self.nearest(name)
+
+    @classmethod
+    def nearest(cls, name: str) -> str:
+        """A question whether the field was meant whose name is like that of one that there is not."""
+        near = get_close_matches(name, cls.__dataclass_fields__, n=1)  # pyright: ignore
         return f" (did you mean {near[0]!r}?)" if near else ""
 
     def has(self, name: str) -> bool:

@@ -58,7 +58,7 @@ def rollout(
     length = ctrl.shape[0] if ctrl is not None else steps
     if ctrl is not None and steps not in (None, length):
         raise ValueError(f"rollout: steps={steps}, but ctrl has {length} rows")
-    unknown = [name for name in fields if not hasattr(data, name)]
+    unknown = [f"{name!r}{Data.nearest(name)}" for name in fields if name not in Data.__dataclass_fields__]
     if unknown:
         raise ValueError(f"rollout: Data has no field {', '.join(unknown)}")
 

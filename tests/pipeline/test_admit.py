@@ -94,6 +94,8 @@ def test_steps_and_substeps_that_are_none(name):
         FUNCTIONS[name](model, data, substeps=0)
     with pytest.raises(ValueError, match="steps=-3; expected 0 or more"):
         jaxsim.rollout(model, data, steps=-3)
+    with pytest.raises(ValueError, match=r"Data has no field 'qpus' \(did you mean 'qpos'\?\), 'replace'"):
+        jaxsim.rollout(model, data, steps=1, fields=("qpus", "time", "replace"))
     with pytest.raises(ValueError, match=r"fields='qpos' is one name; expected a sequence, \('qpos',\)"):
         jaxsim.rollout(model, data, steps=1, fields="qpos")
 
