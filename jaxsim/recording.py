@@ -119,11 +119,27 @@ class Recording:
         Raises:
           ValueError: the field was not recorded.
         """
-        if field not in self.fields:
-            raise ValueError(f"{self.folder}: {field!r} was not recorded; there are {', '.join(self.fields)}")
+        self._check(field)
         for own in self._files():
             (found,) = _joined(self.folder, own, [field])
             yield found[worlds]
+
+    def last(self, field: str) -> np.ndarray:
+        """A field of all worlds after the last step, (W, ...).
+
+        Raises:
+          ValueError: the field was not recorded, or nothing is.
+        """
+        self._check(field)
+        *_, own = [(), *self._files()]
+        if not own:
+            raise ValueError(f"{self.folder}: no chunk is complete yet")
+        (found,) = _joined(self.folder, own, [field])
+        return found[:, -1]
+
+    def _check(self, field: str) -> None:
+        if field not in self.fields:
+            raise ValueError(f"{self.folder}: {field!r} was not recorded; there are {', '.join(self.fields)}")
 
     def load(self, field: str, worlds: slice = slice(None)) -> np.ndarray:
         """A field of some worlds, all of it, (w, entries, ...); entry k is after step `(k + 1) every`.

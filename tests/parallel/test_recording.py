@@ -54,6 +54,7 @@ def test_a_recording_is_the_rollout(model, whole):
     np.testing.assert_allclose(whole.load("time")[0], 0.01 * np.arange(2, 35, 2), atol=1e-12)
     np.testing.assert_array_equal(whole.load("qpos", slice(5, 2, -2)), found[5:2:-2])
     assert [part.shape[1] for part in whole.chunks("qpos")] == [5, 5, 5, 2]
+    np.testing.assert_array_equal(whole.last("qpos"), found[:, -1])
 
 
 def test_a_run_that_was_interrupted_goes_on_bit_for_bit(model, whole, tmp_path):
