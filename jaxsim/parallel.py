@@ -84,15 +84,17 @@ def worlds_mesh(worlds: int | None = None, devices: Sequence[Any] | None = None)
     """Devices in a row, along the axis `WORLDS`.
 
     Args:
-      worlds: number of worlds; of one process's devices as many are taken as divide it.
+      worlds: number of worlds; of one process's devices as many are taken as divide it: of four one for 7 worlds.
       devices: default: those of all processes.
 
     Raises:
-      ValueError: the devices of several processes do not divide the number of worlds, or there are no devices.
+      ValueError: the devices of several processes do not divide the number of worlds, or there are none of either.
     """
     chosen = list(jax.devices() if devices is None else devices)
     if not chosen:
         raise ValueError("worlds_mesh: no devices")
+    if worlds is not None and worlds < 1:
+        raise ValueError(f"worlds_mesh: {worlds} worlds; expected at least one")
     if worlds is not None:
         if len({device.process_index for device in chosen}) > 1:
             _check_divides(worlds, len(chosen), "worlds_mesh")
@@ -110,24 +112,32 @@ def _check_divides(worlds: int, devices: int, caller: str) -> None:
         )
 
 
-def spread(worlds: _T, mesh: Mesh | None = None) -> _T:
+def spread(worlds: _T, mesh: Mesh | None = None, axes: Any = 0) -> _T:
     """Places worlds on devices, the first on the first.
 
     Args:
       worlds: pytree of arrays (W, ...); with several processes all of them give the same.
       mesh: default: all devices.
+      axes: as one of `vmap`'s `in_axes`: by field 0, or None for what worlds share, of which each device gets a copy.
 
     Returns:
       the same numbers; of other processes' worlds a process holds none.
 
     Raises:
-      ValueError: arrays have no or different numbers of worlds, or the devices do not divide it.
+      ValueError: arrays have no or different numbers of worlds, the devices do not divide it, or `axes` is wrong.
     """
     mesh = worlds_mesh() if mesh is None else mesh
-    _check_divides(_number_of(worlds, "spread"), mesh.size, "spread")
+    _check_axes("spread: axes", axes)
+    leaves, each, structure = _by_leaf(worlds, axes)
+    own = [x for x, axis in zip(leaves, each, strict=True) if axis == 0]
+    _check_divides(_number_of(own, "spread"), mesh.size, "spread")
     along, everywhere = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in ((WORLDS,), ()))
     # empty results are said to lie on all devices; so are empty arguments, or a second call would compile again
-    return jax.tree.map(lambda x: _placed(x, along if np.size(x) else everywhere), worlds)
+    placed = [
+        _placed(x, along if axis == 0 and np.size(x) else everywhere)
+        for x, axis in zip(leaves, each, strict=True)
+    ]
+    return jax.tree.unflatten(structure, placed)
 
 
 def share(tree: _T, mesh: Mesh | None = None) -> _T:
@@ -152,18 +162,42 @@ def _placed(x: Any, place: NamedSharding) -> Any:
     return jax.make_array_from_callback(host.shape, place, lambda part: host[part])
 
 
-def _number_of(worlds: Any, caller: str) -> int:
-    shapes = [jnp.shape(x) for x in jax.tree.leaves(worlds)]
+def _check_axes(what: str, axes: Any) -> None:
+    """Refuses axes other than 0 and None, and such that nothing lies along."""
+    found = jax.tree.leaves(axes, is_leaf=lambda x: x is None)
+    wrong = [x for x in found if x is not None and not (isinstance(x, int) and x == 0)]
+    if wrong or all(x is None for x in found):
+        holds = f"holds {type(wrong[0]).__name__} {wrong[0]}" if wrong else "holds None alone"
+        raise ValueError(
+            f"{what} {holds}; expected 0 for worlds and None for what they share, of a whole argument or by field"
+        )
+
+
+def _by_leaf(tree: Any, axes: Any) -> tuple[list[Any], list[int | None], Any]:
+    """Arrays of a tree, the axis of worlds of each, and the structure."""
+    each: list[int | None] = []
+    jax.tree.map(
+        lambda axis, own: each.extend([axis] * len(jax.tree.leaves(own))),
+        axes,
+        tree,
+        is_leaf=lambda x: x is None,
+    )
+    leaves, structure = jax.tree.flatten(tree)
+    return leaves, each, structure
+
+
+def _number_of(worlds: Sequence[Any], caller: str) -> int:
+    shapes = [jnp.shape(x) for x in worlds]
     counts = {shape[0] if shape else None for shape in shapes}
     if len(counts) != 1 or None in counts:
-        found = ", ".join(sorted({str(shape) for shape in shapes})) or "no arrays"
-        raise ValueError(f"{caller}: expected arrays (W, ...) of one number of worlds; found {found}")
+        kinds = sorted({str(shape) for shape in shapes})
+        found = ", ".join(kinds[:4] + ["..."] * (len(kinds) > 4)) or "no arrays"
+        one = " (one world is made many by jax.vmap)" if None in counts else ""
+        raise ValueError(f"{caller}: expected arrays (W, ...) of one number of worlds; found {found}{one}")
     return counts.pop() or 0
 
 
-def vmap(
-    function: Callable[..., Any], in_axes: int | Sequence[int | None] | None = 0, mesh: Mesh | None = None
-) -> Callable[..., Any]:
+def vmap(function: Callable[..., Any], in_axes: Any = 0, mesh: Mesh | None = None) -> Callable[..., Any]:
     """As `jax.vmap` on the first axes, each device its own part; to be jitted and differentiated with the rest.
 
     Devices do not talk to each other, but for the sum of a derivative by what they share.
@@ -171,35 +205,30 @@ def vmap(
     Args:
       function: of one world.
       in_axes: for all arguments or one by one: 0 for those with a leading axis of worlds, None for those that are
-        shared.
+        shared, or a tree of these by field, such as the axes that `envs.randomise` gives for its models.
       mesh: default: all devices.
 
     Raises:
       ValueError: `in_axes` has something else, or, when it is called, the devices do not divide the number of worlds.
     """
-    axes = tuple(in_axes) if isinstance(in_axes, Sequence) else (in_axes,)
-    if any(axis not in (0, None) for axis in axes) or all(axis is None for axis in axes):
-        raise ValueError(f"vmap: in_axes is {in_axes}; expected 0 for worlds and None for what they share")
+    _check_axes("vmap: in_axes", in_axes)
 
     def mapped(*args: Any) -> Any:
         own = mesh or worlds_mesh()
-        each = axes if isinstance(in_axes, Sequence) else axes * len(args)
+        each = tuple(in_axes) if isinstance(in_axes, Sequence) else (in_axes,) * len(args)
         if len(each) != len(args):
             raise ValueError(f"vmap: in_axes names {len(each)} arguments, but there are {len(args)}")
-        batched = [x for x, axis in zip(args, each, strict=True) if axis == 0]
+        leaves, axes, structure = _by_leaf(args, each)
+        batched = [x for x, axis in zip(leaves, axes, strict=True) if axis == 0]
         _check_divides(_number_of(batched, "vmap"), own.size, "vmap")
-        if own.size == 1:
-            return jax.vmap(function, in_axes=each)(*args)
-        specs = tuple(PartitionSpec() if axis is None else PartitionSpec(WORLDS) for axis in each)
-        # not checked what varies between devices: a loop that starts from constants would be refused
-        run = jax.shard_map(
-            jax.vmap(function, in_axes=each),
-            mesh=own,
-            in_specs=specs,
-            out_specs=PartitionSpec(WORLDS),
-            check_vma=False,
-        )
-        return run(*args)
+        run = jax.vmap(lambda *world: function(*jax.tree.unflatten(structure, world)), in_axes=tuple(axes))
+        if own.size > 1:
+            specs = tuple(PartitionSpec() if axis is None else PartitionSpec(WORLDS) for axis in axes)
+            # not checked what varies between devices: a loop that starts from constants would be refused
+            run = jax.shard_map(
+                run, mesh=own, in_specs=specs, out_specs=PartitionSpec(WORLDS), check_vma=False
+            )
+        return run(*leaves)
 
     return mapped
 

@@ -12,6 +12,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +27,9 @@ from jaxsim import parallel
 from jaxsim.data import Data
 from jaxsim.keys import digest
 from jaxsim.model import Model
+from jaxsim.pipeline.admit import admit
 from jaxsim.pipeline.forward import step as step_once
+from jaxsim.pytree import Record, held_record
 
 __all__ = ["Recording", "record"]
 
@@ -76,7 +79,7 @@ class Recording:
       folder: where it lies.
       worlds: number of worlds W.
       every: steps from one entry to the next.
-      fields: recorded fields of Data.
+      fields: recorded fields of Data, `contact.dist` for one of its contacts.
     """
 
     folder: Path
@@ -116,11 +119,27 @@ class Recording:
         Raises:
           ValueError: the field was not recorded.
         """
-        if field not in self.fields:
-            raise ValueError(f"{self.folder}: {field!r} was not recorded; there are {', '.join(self.fields)}")
+        self._check(field)
         for own in self._files():
             (found,) = _joined(self.folder, own, [field])
             yield found[worlds]
+
+    def last(self, field: str) -> np.ndarray:
+        """A field of all worlds after the last step, (W, ...).
+
+        Raises:
+          ValueError: the field was not recorded, or nothing is.
+        """
+        self._check(field)
+        *_, own = [(), *self._files()]
+        if not own:
+            raise ValueError(f"{self.folder}: no chunk is complete yet")
+        (found,) = _joined(self.folder, own, [field])
+        return found[:, -1]
+
+    def _check(self, field: str) -> None:
+        if field not in self.fields:
+            raise ValueError(f"{self.folder}: {field!r} was not recorded; there are {', '.join(self.fields)}")
 
     def load(self, field: str, worlds: slice = slice(None)) -> np.ndarray:
         """A field of some worlds, all of it, (w, entries, ...); entry k is after step `(k + 1) every`.
@@ -142,6 +161,7 @@ def record(
     steps: int,
     fields: Sequence[str] = ("qpos",),
     control: Control | None = None,
+    model_axes: Model | None = None,
     chunk: int = 100,
     every: int = 1,
     mesh: Mesh | None = None,
@@ -151,16 +171,19 @@ def record(
     """Steps worlds on all devices and writes their trajectories to a folder; goes on if the folder holds a part of it.
 
     A run that was interrupted goes on after its last complete chunk, as if it had not been: bit for bit on as many
-    devices, else to rounding.
+    devices, else to rounding. That the call is the same is checked of models, their hooks by name, and of initial data;
+    of `control` it is not.
 
     Args:
       model: the model.
       data: initial data of all worlds, arrays (W, ...); the same in all processes.
       folder: made if need be; of several processes the same.
       steps: steps of the whole run; a finished run may be made longer.
-      fields: fields of Data to record.
+      fields: fields of Data to record, of its contacts one by one: `contact.dist`.
       control: gives the controls (nu,) of a world from its data, the number of the step and that of the world. Random
         numbers do not depend on devices if their keys are made from these. Default: `data.ctrl`.
+      model_axes: for models that differ between worlds, by field 0 where they do and None elsewhere, as
+        `envs.randomise` gives them; default: all worlds share the model.
       chunk: steps between two files; their entries are held in memory.
       every: steps from one entry to the next; divides `chunk` and `steps`.
       mesh: see `parallel.worlds_mesh`; default: of all devices.
@@ -168,15 +191,11 @@ def record(
       progress: called with the number of steps done, after each chunk.
 
     Raises:
-      ValueError: the folder holds another run, a field is unknown, or numbers do not fit.
+      ValueError: the folder holds another run, a field is unknown or no array, or numbers do not fit.
       RuntimeError: another process does not finish its chunk, so is lost. What is on disk is complete up to the chunk
         before.
     """
-    unknown = [name for name in fields if not hasattr(data, name)]
-    if unknown:
-        raise ValueError(f"record: Data has no field {', '.join(unknown)}")
-    if not fields:
-        raise ValueError("record: fields is empty; give at least one field of Data")
+    _check_fields(fields)
     if min(steps, chunk, every) < 1 or chunk % every or steps % every:
         raise ValueError(f"record: every={every} must divide chunk={chunk} and steps={steps}, all at least 1")
     shape = jnp.shape(data.qpos)
@@ -184,12 +203,14 @@ def record(
         raise ValueError(f"record: data.qpos has shape {shape}; expected (W, {model.nq}), a batch of worlds")
     worlds = shape[0]
     mesh = parallel.worlds_mesh(worlds) if mesh is None else mesh
+    jax.eval_shape(jax.vmap(lambda m, d: admit(m, d, "record"), (model_axes, 0)), model, data)
     folder = Path(folder)
     about = {
         "worlds": worlds,
         "every": every,
         "fields": list(fields),
         "model": _fingerprint(model),
+        "options, sizes or hooks": digest(_program(model)).hex(),
         "data": _fingerprint(data),
     }
     _agree(folder, about, patience)
@@ -197,13 +218,16 @@ def record(
 
     done, data = _last(folder, worlds, data)
     # a copy: each chunk's memory becomes that of the next
-    model, data = parallel.share(model, mesh), jax.tree.map(jnp.copy, parallel.spread(data, mesh))
+    data = jax.tree.map(jnp.copy, parallel.spread(data, mesh))
+    model = parallel.spread((model, data), mesh, (model_axes, 0))[0]
     numbers = parallel.spread(np.arange(worlds, dtype=np.int32), mesh)
     compiled: dict[int, Any] = {}
     while done < steps:
         length = min(chunk - done % chunk, steps - done)
         if length not in compiled:
-            compiled[length] = jax.jit(_chunk(fields, control, length, every, mesh), donate_argnums=1)
+            compiled[length] = jax.jit(
+                _chunk(fields, control, model_axes, length, every, mesh), donate_argnums=1
+            )
         data, found = compiled[length](model, data, np.int32(done), numbers)
         start, done = done, done + length
         _write(folder, "steps", start, done, found)
@@ -215,8 +239,34 @@ def record(
     return recording
 
 
+def _check_fields(fields: Sequence[str]) -> None:
+    """Refuses names of what is no array of Data or of a record in it.
+
+    Raises:
+      ValueError: says what there is.
+    """
+    if isinstance(fields, str):
+        raise ValueError(f"record: fields={fields!r} is one name; expected a sequence, ({fields!r},)")
+    if not fields:
+        raise ValueError("record: fields is empty; give at least one field of Data")
+    held = {f.name: held_record(f) for f in Data.leaf_fields()}
+    known = {
+        name: [f"{name}.{f.name}" for f in own.leaf_fields()] if own else [] for name, own in held.items()
+    }
+    for name in fields:
+        if known.get(name):
+            raise ValueError(f"record: {name} is no array; name those in it, {', '.join(known[name])}")
+        if name not in known and name not in known.get(name.split(".")[0], ()):
+            raise ValueError(f"record: Data has no field {name}")
+
+
 def _chunk(
-    fields: Sequence[str], control: Control | None, length: int, every: int, mesh: Mesh
+    fields: Sequence[str],
+    control: Control | None,
+    model_axes: Model | None,
+    length: int,
+    every: int,
+    mesh: Mesh,
 ) -> Callable[..., Any]:
     """Some steps of all worlds, from the model, their data, the number of the first step and those of the worlds."""
 
@@ -228,16 +278,34 @@ def _chunk(
 
         def entry(data: Data, k: Array) -> tuple[Data, dict[str, Array]]:
             data, _ = lax.scan(once, data, k + jnp.arange(every))
-            return data, {name: getattr(data, name) for name in fields}
+            return data, {name: attrgetter(name)(data) for name in fields}
 
         return lax.scan(entry, data, start + every * jnp.arange(length // every))
 
-    return parallel.vmap(run, in_axes=(None, 0, None, 0), mesh=mesh)
+    return parallel.vmap(run, in_axes=(model_axes, 0, None, 0), mesh=mesh)
 
 
 def _fingerprint(tree: Any) -> str:
     """What stands for the numbers of a pytree."""
     return digest([np.asarray(x) for x in jax.tree.leaves(tree)]).hex()
+
+
+def _program(record: Record) -> list[Any]:
+    """What stands for the static parts of a record and of those in it, the same in all processes."""
+    inner = (getattr(record, field.name) for field in record.leaf_fields())
+    own = [_named(getattr(record, name)) for name in record.static.fields if name in record.__dict__]
+    return own + [_program(x) for x in inner if isinstance(x, Record)]
+
+
+def _named(value: Any) -> Any:
+    """A static value with the names of functions in their place."""
+    if dataclasses.is_dataclass(value):
+        return [_named(getattr(value, field.name)) for field in dataclasses.fields(value)]
+    if isinstance(value, tuple):
+        return [_named(x) for x in value]
+    if callable(value):
+        return f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
+    return value
 
 
 def _agree(folder: Path, about: dict[str, Any], patience: float) -> None:
@@ -257,7 +325,8 @@ def _agree(folder: Path, about: dict[str, Any], patience: float) -> None:
             raise RuntimeError(f"record: the first process has not written {path} for {patience:.0f} s")
         time.sleep(_POLL)
     known = json.loads(path.read_text())
-    other = [name for name, value in about.items() if known.get(name) != value]
+    known = about | known  # runs of before knew less
+    other = [name for name, value in about.items() if known[name] != value]
     if other:
         raise ValueError(
             f"record: {folder} holds a run with another {', '.join(other)}; give it a folder of its own"

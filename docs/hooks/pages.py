@@ -13,6 +13,12 @@ from jaxsim.pipeline import per_world
 from jaxsim.visual import Global, Headlight, Map, Quality, Rgba, Scale, Visual
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+COPIES = {
+    "benchmarks.md": "cpu.md",
+    **{x: x for x in ("cpu.png", "scenes.md", "scenes.png", "h100.md", "h200.md", "identify.json")},
+}
+"""Files of results that the site has, by their names there."""
+
 LOOKS = (Visual, Global, Quality, Headlight, Map, Scale, Rgba)
 RECORDS = (jaxsim.Data, jaxsim.Contact, jaxsim.Model, jaxsim.Option, Statistic, Hulls, *LOOKS)
 
@@ -21,14 +27,18 @@ def on_files(files: Any, config: Any) -> Any:
     """Adds the pages that nav names and docs/ does not hold."""
     from mkdocs.structure.files import File  # pyright: ignore
 
-    for page, source in (
-        ("benchmarks.md", "cpu.md"),
-        *((x, x) for x in ("cpu.png", "scenes.md", "scenes.png", "h100.md", "h200.md")),
-    ):
+    for page, source in COPIES.items():
         files.append(File.generated(config, page, abs_src_path=str(RESULTS / source)))
     files.append(File.generated(config, "api/fields.md", content=fields()))
     files.append(File.generated(config, "api/stages.md", content=stages()))
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Links to results lead to the site's own pages; in a clone to the files."""
+    for name, source in COPIES.items():
+        markdown = markdown.replace(f"](../benchmarks/results/{source})", f"]({name})")
+    return markdown
 
 
 def fields() -> str:

@@ -26,7 +26,8 @@ def benchmark(
 
     Args:
         model: Path of an MJCF file, or a bundled model (quadruped, humanoid, arm, ...).
-        peers: Other engines, separated by commas: mujoco (the C engine, on all cores), mjx. They must be installed.
+        peers: Other engines, separated by commas: mujoco (the C engine, on all cores), mjx (on one device).
+            They must be installed.
         worlds: Number of worlds.
         steps: Steps of a rollout.
         repeats: Rollouts of each engine.

@@ -54,9 +54,9 @@ def compare(
 
     Returns:
         Measurements by engine name, ready for JSON: `steps_per_s` (all repeats), `compile_s` (cold, once, of one
-        world's jitted step), `memory_bytes` (most memory of a call), `qpos_difference` (from the C engine after the
-        rollout, median over worlds of the largest coordinate) and `gradient`. Of a peer that does not take the model
-        `refused` alone, its reason.
+        world's jitted step), `memory_bytes` (most memory of a call), `place` (how many devices or threads it runs on),
+        `qpos_difference` (from the C engine after the rollout, median over worlds of the largest coordinate) and
+        `gradient`. Of a peer that does not take the model `refused` alone, its reason.
     """
     jax.block_until_ready(
         jax.jit(lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y @ x + i, x))(jax.numpy.eye(2))
@@ -72,6 +72,7 @@ def compare(
     for name, engine in built.items():
         say(f"{name}: compiling a rollout")
         result[name]["memory_bytes"] = engine.prepare(work, chunk)
+        result[name]["place"] = engine.place
         engine.run(0.0)
     for k in range(repeats):
         for name, engine in built.items():
@@ -170,7 +171,7 @@ def tables(title: str, result: dict[str, Any]) -> list[Table]:
     first = next(iter(result))
     rollouts = Table(title=title)
     rollouts.add_column("engine", style="bold")
-    for heading in ("steps/s", f"{first} is", "compile step", f"{first} takes", "memory"):
+    for heading in ("steps/s", f"{first} is", "compile step", f"{first} takes", "memory", "on"):
         rollouts.add_column(heading, justify="right")
     for name, r in result.items():
         rollouts.add_row(name, *_rollout_cells(result[first], r))
@@ -194,7 +195,7 @@ def tables(title: str, result: dict[str, Any]) -> list[Table]:
 
 def _rollout_cells(first: dict[str, Any], measured: dict[str, Any]) -> list[str]:
     if "refused" in measured:
-        return ["refused", *["-"] * 4]
+        return ["refused", *["-"] * 5]
     ours, speed = (statistics.median(r["steps_per_s"]) for r in (first, measured))
     own, other = first["compile_s"], measured["compile_s"]
     return [
@@ -203,6 +204,7 @@ def _rollout_cells(first: dict[str, Any], measured: dict[str, Any]) -> list[str]
         "-" if other is None else f"{other:.1f} s",
         "-" if other is None or own is None else f"{own / other:.2f} x",
         _megabytes(measured["memory_bytes"]),
+        measured["place"],
     ]
 
 

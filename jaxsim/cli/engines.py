@@ -60,9 +60,15 @@ class Workload:
 
 
 class Engine(Protocol):
-    """A simulator under measurement."""
+    """A simulator under measurement.
+
+    Attributes:
+        name: Name in tables.
+        place: What it runs on once it is prepared, such as `2 devices`.
+    """
 
     name: str
+    place: str
 
     def compile_seconds(self) -> float | None:
         """Cold compile time of one world's step, lowering included; None if there is nothing to compile."""
@@ -136,6 +142,7 @@ class JaxEngine:
         devices: int | None = None,
     ) -> None:
         self.name = name
+        self.place = ""
         self._step = step
         self._model = model
         self._data = data
@@ -178,6 +185,7 @@ class JaxEngine:
     def prepare(self, work: Workload, chunk: int) -> int:
         """See `Engine.prepare`."""
         self._shared, self._initial, count = jax.block_until_ready(self._placed(work))
+        self.place = f"{count} device{'s' * (count > 1)}"
         dtype = jnp.result_type(float)
         self._chunks = [
             jnp.asarray(work.ctrl[k : k + chunk], dtype) for k in range(0, work.steps - chunk + 1, chunk)
@@ -242,6 +250,7 @@ class MujocoEngine:
         self.name = "mujoco"
         self._model = mujoco.MjModel.from_xml_path(str(path))
         threads = parallel.cores()
+        self.place = f"{threads} thread{'s' * (threads > 1)}"
         self._datas = [mujoco.MjData(self._model) for _ in range(threads)]
         self._pool = rollout.Rollout(nthread=threads)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +19,9 @@ __all__ = ["Fit", "optimize"]
 _BLIND = 1e-10
 """Information in a direction, relative to the best known one, below which nothing is known of it: the square of 1e-5,
 what measurements of five digits leave."""
+
+_LITTLE, _MUCH = 0.5, 1.3
+"""What is left, in standard deviations, beyond which a report speaks of it; free starts explain some of the noise."""
 
 _GROUND = 1e-12
 """Relative to the diagonal, what is added to the information about starts, some of which nothing may have seen."""
@@ -75,7 +80,15 @@ class Fit:
             note = "  at its bound" if name in self.at_bound else ""
             known = f"{std:9.2g}" if np.isfinite(std) else "  unknown"
             lines.append(f"{name:{width}}  {start:11.5g}  {value:11.5g}  {known}{note}")
-        lines += [f"residual of {name}: {x:.3g} standard deviations" for name, x in self.rms.items()]
+        for name, x in self.rms.items():
+            little = ", less than noise: `sigma` is too large" if x < _LITTLE else ""
+            note = ", more than noise" if x > _MUCH else little
+            lines.append(f"residual of {name}: {x:.3g} standard deviations{note}")
+        if any(x > _MUCH for x in self.rms.values()):
+            lines.append(
+                "more is left than noise: a local minimum (begin with shorter windows), physics that the model lacks, "
+                "or too small a `sigma`; until that is settled, values may be wrong by far more than their deviations"
+            )
         for direction in self.blind:
             terms = " ".join(f"{share:+.2f} {name}" for name, share in direction.items() if abs(share) > 0.05)
             lines.append(f"cannot be identified: {terms}")
@@ -90,6 +103,7 @@ def optimize(
     iterations: int = 100,
     ftol: float = 1e-8,
     xtol: float = 1e-8,
+    progress: Callable[[int, float], Any] | None = None,
 ) -> Fit:
     """Finds the parameters, and where they are free the starts of windows, that explain the measurements best.
 
@@ -98,12 +112,17 @@ def optimize(
       iterations: at most that many steps of Levenberg-Marquardt.
       ftol: relative decrease of the cost at which it ends.
       xtol: relative size of a step at which it ends.
+      progress: called after every evaluation with their number and the least cost so far; `print` does. The first
+        evaluation compiles, which takes longer than the others together.
 
     Raises:
       ValueError: the model's motion is not finite at the nominal parameters.
     """
     start = residual.nominal()
-    found = least_squares(residual, start, *residual.bounds(), iterations=iterations, ftol=ftol, xtol=xtol)
+    low, high = residual.bounds()
+    found = least_squares(
+        residual, start, low, high, iterations=iterations, ftol=ftol, xtol=xtol, progress=progress
+    )
     p = len(residual.names)
     z = found.x[:p]
     values, slopes = values_of(residual.parameters, z)

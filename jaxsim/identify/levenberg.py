@@ -49,6 +49,7 @@ def least_squares(
     ftol: float = 1e-10,
     xtol: float = 1e-10,
     damping: float = 1e-3,
+    progress: Callable[[int, float], Any] | None = None,
 ) -> Solution:
     """Minimises half the squared norm of a residual within bounds.
 
@@ -65,6 +66,7 @@ def least_squares(
       ftol: relative decrease of the cost below which the search ends.
       xtol: step relative to the unknowns, below which it ends.
       damping: the first mu, relative to D.
+      progress: called after every evaluation with their number and the least cost so far.
 
     Raises:
       ValueError: the start is not within the bounds, or the residual is not finite there.
@@ -76,6 +78,8 @@ def least_squares(
         raise ValueError("least_squares: the residual or its Jacobian is not finite at the start")
     cost = [0.5 * float(r @ r)]
     mu, grow, D = damping, 2.0, np.zeros_like(x)
+    tell = progress or (lambda evaluations, cost: None)
+    tell(1, cost[-1])
     evaluations, converged, message = 1, False, f"no tolerance was met in {iterations} steps"
     for _ in range(iterations):
         g = J.T @ r
@@ -93,6 +97,7 @@ def least_squares(
         r_new, J_new = _finite(linearise(new))
         evaluations += 1
         after = np.inf if r_new is None else 0.5 * float(r_new @ r_new)
+        tell(evaluations, min(after, cost[-1]))
         ratio = (cost[-1] - after) / predicted if predicted > 0 else -1.0
         if ratio <= 1e-4:
             mu, grow = mu * grow, 2 * grow

@@ -302,9 +302,21 @@ def build_residual(
       jacobian: `"exact"`, or by `"differences"` to compare.
 
     Raises:
-      ValueError: shapes do not agree, nothing is measured or looked for, names repeat, or a start is not known.
+      ValueError: shapes do not agree, nothing is measured or looked for, names repeat, a start is not known, or the
+        model has another precision than JAX.
       KeyError: there is no sensor of this name.
     """
+    for name, given, kind in (
+        ("parameters", parameters, Parameter),
+        ("trajectories", trajectories, Trajectory),
+    ):
+        if isinstance(given, kind):
+            raise ValueError(f"build_residual: {name} is one {kind.__name__}; expected a sequence, [{name}]")
+    real, wide = jnp.asarray(model.qpos0).dtype, jnp.result_type(float)
+    if real != wide:
+        raise ValueError(
+            f"build_residual: the model is {real}, JAX now {wide}; set jax_enable_x64 before it is loaded"
+        )
     if not parameters:
         raise ValueError("build_residual: no parameters to look for")
     names = [name for p in parameters for name in p.names]

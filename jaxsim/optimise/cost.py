@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.core import Tracer
+from jax.interpreters.partial_eval import dce_jaxpr
+from numpy.typing import ArrayLike
 
-from jaxsim.data import Data
+from jaxsim.data import STATE_FIELDS, Data
 from jaxsim.model import Model
 from jaxsim.pipeline.admit import admit
 from jaxsim.pipeline.forward import step
@@ -25,7 +28,8 @@ class Cost(NamedTuple):
 
     Both are smooth functions of one world that return a scalar. They read `qpos`, `qvel`, `act` and `time`, and
     `running` also `ctrl`, the control held from that state on. What follows from a state, such as `xpos`, is not up to
-    date: call `jaxsim.kinematics(model, data)`, or as much of `forward` as is needed, at their beginning.
+    date: call `jaxsim.kinematics(model, data)`, or as much of `forward` as is needed, at their beginning. Terms that
+    read it without are refused.
 
     Attributes:
       running: `(model, data) -> scalar`, of a state and the control there.
@@ -71,13 +75,13 @@ def with_state(data: Data, state: State, ctrl: Array | None = None) -> Data:
     )
 
 
-def total_cost(model: Model, data: Data, ctrl: Array, cost: Cost) -> Array:
+def total_cost(model: Model, data: Data, ctrl: ArrayLike, cost: Cost) -> Array:
     """The cost of controls (T, nu) from the state of one world.
 
     Raises:
-      ValueError: controls do not have the shape of the model's.
+      ValueError: controls do not have the shape of the model's, or the cost is no scalar or reads what is out of date.
     """
-    check("total_cost", model, data, ctrl, cost)
+    ctrl = check("total_cost", model, data, ctrl, cost)
 
     def body(state: State, u: Array) -> tuple[State, Array]:
         at = with_state(data, state, u)
@@ -109,16 +113,47 @@ def limits(model: Model, bounds: tuple[Array, Array] | None = None) -> tuple[Arr
     return low, high
 
 
-def check(who: str, model: Model, data: Data, ctrl: Array, cost: Cost | None = None) -> None:
+def check(who: str, model: Model, data: Data, ctrl: ArrayLike, cost: Cost | None = None) -> Array:
     """Refuses models that cannot be simulated, and data, controls and costs that are not those of one world.
 
+    Returns:
+      The controls, an array of the state's type.
+
     Raises:
-      ValueError: controls do not have the shape (T, nu), or data holds several worlds.
+      ValueError: controls do not have the shape (T, nu), data holds several worlds, or a term of the cost is no scalar
+        or reads what is not up to date.
       TypeError: the cost is not a Cost, as when it is a function.
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
     """
-    if jnp.ndim(ctrl) != 2 or ctrl.shape[1] != model.nu or not len(ctrl):
-        raise ValueError(f"{who}: ctrl has shape {jnp.shape(ctrl)}; expected (T, {model.nu})")
     admit(model, data, who)
+    ctrl = jnp.asarray(ctrl, jnp.asarray(data.qpos).dtype)
+    if ctrl.ndim != 2 or ctrl.shape[1] != model.nu or not len(ctrl):
+        raise ValueError(f"{who}: ctrl has shape {ctrl.shape}; expected (T, {model.nu})")
     if cost is not None and not isinstance(cost, Cost):
         raise TypeError(f"{who}: cost is of type {type(cost).__name__}; expected Cost(running, terminal)")
+    for name, term in cost._asdict().items() if cost is not None else ():
+        _check_term(f"{who}: Cost.{name}", term, model, data)
+    return ctrl
+
+
+def _check_term(what: str, term: Term, model: Model, data: Data) -> None:
+    """Refuses a term that is no scalar, or reads of the data it is given what follows from a state.
+
+    A stage such as `kinematics` is given nearly all of Data, so that what a term reads beside it is not seen.
+
+    Raises:
+      ValueError: says what it gives, or which fields it reads.
+    """
+    program, found = jax.make_jaxpr(term, return_shape=True)(model, data)
+    shape = jax.tree.map(lambda x: x.shape, found)
+    if shape != ():
+        raise ValueError(f"{what} gives shape {shape}; expected a scalar")
+    fields = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(data)]
+    used = dce_jaxpr(program.jaxpr, [True])[1][-len(fields) :]
+    follow = [name.split(".")[1] not in STATE_FIELDS for name in fields]
+    read = [name for name, *both in zip(fields, used, follow, strict=True) if all(both)]
+    if 0 < len(read) < sum(follow) / 2:
+        raise ValueError(
+            f"{what} reads data{', data'.join(read)}, which is not up to date there; begin with "
+            "data = jaxsim.kinematics(model, data), or as much of jaxsim.forward as is needed"
+        )

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
+from numpy.typing import ArrayLike
 
 from jaxsim.data import Data
 from jaxsim.model import Model
@@ -98,7 +99,7 @@ class _Rules(NamedTuple):
 def ilqr(
     model: Model,
     data: Data,
-    ctrl: Array,
+    ctrl: ArrayLike,
     cost: Cost,
     *,
     iterations: int = 50,
@@ -121,19 +122,19 @@ def ilqr(
       ValueError: shapes do not agree, data holds several worlds, or lower limits are above upper ones.
       TypeError: the cost is not a Cost.
     """
-    check("ilqr", model, data, ctrl, cost)
+    ctrl = check("ilqr", model, data, ctrl, cost)
     return _search(model, data, ctrl, None, cost, iterations, bounds, regularisation, 0.0)
 
 
 def multiple_shooting(
     model: Model,
     data: Data,
-    ctrl: Array,
-    qpos: Array,
-    qvel: Array,
+    ctrl: ArrayLike,
+    qpos: ArrayLike,
+    qvel: ArrayLike,
     cost: Cost,
     *,
-    act: Array | None = None,
+    act: ArrayLike | None = None,
     iterations: int = 50,
     bounds: tuple[Array, Array] | None = None,
     regularisation: float = 1e-6,
@@ -161,21 +162,22 @@ def multiple_shooting(
       ValueError: shapes do not agree, data holds several worlds, or lower limits are above upper ones.
       TypeError: the cost is not a Cost.
     """
-    check("multiple_shooting", model, data, ctrl, cost)
+    ctrl = check("multiple_shooting", model, data, ctrl, cost)
     act = jnp.broadcast_to(data.act, (len(ctrl), model.na)) if act is None else act
-    for name, value, width in (("qpos", qpos, model.nq), ("qvel", qvel, model.nv), ("act", act, model.na)):
+    wish = tuple(jnp.asarray(x, ctrl.dtype) for x in (qpos, qvel, act))
+    for name, value, width in zip(("qpos", "qvel", "act"), wish, (model.nq, model.nv, model.na), strict=True):
         if value.shape != (len(ctrl), width):
             raise ValueError(
                 f"multiple_shooting: {name} has shape {value.shape}; expected {(len(ctrl), width)}"
             )
-    return _search(model, data, ctrl, (qpos, qvel, act), cost, iterations, bounds, regularisation, penalty)
+    return _search(model, data, ctrl, wish, cost, iterations, bounds, regularisation, penalty)
 
 
 def _search(
     model: Model,
     data: Data,
     ctrl: Array,
-    wish: tuple[Array, Array, Array] | None,
+    wish: tuple[Array, ...] | None,
     cost: Cost,
     iterations: int,
     bounds: tuple[Array, Array] | None,
@@ -191,13 +193,13 @@ def _search(
     low, high = limits(model, bounds)
     rules = _Rules(low, high, wish is not None, penalty)
     dtype, n, T = data.qpos.dtype, 2 * model.nv + model.na, len(ctrl)
-    ctrl = jnp.clip(ctrl.astype(dtype), low, high)
+    ctrl = jnp.clip(ctrl, low, high)
     start = state_of(data)
     states = jax.tree.map(lambda x: jnp.broadcast_to(x, (T + 1, *x.shape)), start)
     states = states._replace(time=start.time + jnp.arange(T + 1, dtype=dtype) * model.opt.timestep)
     if wish is not None:
         pairs = zip((start.qpos, start.qvel, start.act), wish, strict=True)
-        qpos, qvel, act = (jnp.concatenate([a[None], b.astype(dtype)]) for a, b in pairs)
+        qpos, qvel, act = (jnp.concatenate([a[None], b]) for a, b in pairs)
         states = states._replace(qpos=qpos, qvel=qvel, act=act)
     inf = jnp.asarray(jnp.inf, dtype)
     path = _Path(states, ctrl, jnp.zeros((T, n), dtype), inf, inf)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
+from numpy.typing import ArrayLike
 
 from jaxsim.data import Data
 from jaxsim.model import Model
@@ -38,7 +39,7 @@ class Run(NamedTuple):
 def mpc(
     model: Model,
     data: Data,
-    ctrl: Array,
+    ctrl: ArrayLike,
     planner: Planner,
     *,
     steps: int,
@@ -58,9 +59,10 @@ def mpc(
       key: of random numbers, for planners that sample.
 
     Raises:
-      ValueError: controls do not have the shape of the model's, or `steps` is no multiple of `hold` within the horizon.
+      ValueError: controls do not have the shape of the model's, `steps` is no multiple of `hold` within the horizon, or
+        the planner does not give controls.
     """
-    check("mpc", model, data, ctrl)
+    ctrl = check("mpc", model, data, ctrl)
     if not 1 <= hold <= len(ctrl) or steps < 1 or steps % hold:
         raise ValueError(
             f"mpc: steps={steps}, hold={hold}; expected a multiple of hold, and hold within {len(ctrl)}"
@@ -73,12 +75,18 @@ def mpc(
 
     def replan(carry: tuple[State, Array], key: Array) -> tuple[tuple[State, Array], tuple[Array, State]]:
         state, ctrl = carry
-        ctrl = planner(with_state(data, state, ctrl[0]), ctrl, key)
+        planned = planner(with_state(data, state, ctrl[0]), ctrl, key)
+        shape = getattr(planned, "shape", type(planned).__name__)
+        if shape != ctrl.shape:
+            raise ValueError(
+                f"mpc: the planner gives {shape}; expected controls {ctrl.shape}, as `.ctrl` of a Plan"
+            )
+        ctrl = jnp.asarray(planned, ctrl.dtype)
         state, path = lax.scan(act, state, ctrl[:hold])
         rest = jnp.concatenate([ctrl[hold:], jnp.repeat(ctrl[-1:], hold, axis=0)])
         return (state, rest), (ctrl[:hold], path)
 
-    begin = state_of(data), ctrl.astype(data.qpos.dtype)
+    begin = state_of(data), ctrl
     (end, rest), (applied, path) = lax.scan(replan, begin, jax.random.split(key, steps // hold))
     qpos, qvel = (
         jnp.concatenate([a[None], b.reshape(steps, -1)]) for a, b in zip(begin[0][:2], path[:2], strict=True)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
+from numpy.typing import ArrayLike
 
 from jaxsim.data import Data
 from jaxsim.math import safe
@@ -40,7 +41,7 @@ class Sampled(NamedTuple):
 def cem(
     model: Model,
     data: Data,
-    ctrl: Array,
+    ctrl: ArrayLike,
     cost: Cost,
     key: Array,
     *,
@@ -83,7 +84,7 @@ def cem(
 def mppi(
     model: Model,
     data: Data,
-    ctrl: Array,
+    ctrl: ArrayLike,
     cost: Cost,
     key: Array,
     *,
@@ -126,7 +127,7 @@ def _sample(
     who: str,
     model: Model,
     data: Data,
-    ctrl: Array,
+    ctrl: ArrayLike,
     cost: Cost,
     key: Array,
     deviation: float | Array,
@@ -137,13 +138,13 @@ def _sample(
     renew: Callable[[Array, Array, Array, Array], tuple[Array, Array]],
 ) -> Sampled:
     """Samples, simulates and renews the distribution, iteration by iteration."""
-    check(who, model, data, ctrl, cost)
+    ctrl = check(who, model, data, ctrl, cost)
     knots = len(ctrl) if knots is None else knots
     if not 1 < knots <= len(ctrl) and knots != len(ctrl):
         raise ValueError(f"{who}: knots={knots}; expected 2 to {len(ctrl)}")
     low, high = limits(model, bounds)
     dtype = data.qpos.dtype
-    mean = jnp.clip(ctrl.astype(dtype), low, high)
+    mean = jnp.clip(ctrl, low, high)
     std = jnp.broadcast_to(jnp.asarray(deviation, dtype), mean.shape)
     spread = _spread(len(ctrl), knots, dtype)
 

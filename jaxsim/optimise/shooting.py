@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
+from numpy.typing import ArrayLike
 
 from jaxsim.data import Data
 from jaxsim.model import Model
@@ -46,7 +47,7 @@ class Shot(NamedTuple):
 def shooting(
     model: Model,
     data: Data,
-    ctrl: Array,
+    ctrl: ArrayLike,
     cost: Cost,
     optimiser: Optimiser,
     *,
@@ -71,10 +72,10 @@ def shooting(
         upper ones.
       TypeError: the cost is not a Cost.
     """
-    check("shooting", model, data, ctrl, cost)
+    ctrl = check("shooting", model, data, ctrl, cost)
     low, high = limits(model, bounds)
     slope = jax.value_and_grad(lambda u: total_cost(model, data, u, cost))
-    ctrl = jnp.clip(ctrl.astype(data.qpos.dtype), low, high)
+    ctrl = jnp.clip(ctrl, low, high)
 
     def body(
         carry: tuple[Array, Any, Array, Array], _: None

@@ -77,7 +77,9 @@ def _check_model(model: Model, function: str) -> None:
         return
     lines = [f"model.{name} has shape {found}, one world has {_words(shape)}" for name, found, shape in wrong]
     batched = all(len(found) == len(shape) + 1 for _, found, shape in wrong)
-    remedy = "; use jax.vmap over the fields that differ, with in_axes by field" if batched else ""
+    remedy = (
+        "; use jax.vmap with in_axes by field (record: model_axes), 0 where worlds differ" if batched else ""
+    )
     raise ValueError(f"{function}: {'; '.join(lines)}{remedy}")
 
 

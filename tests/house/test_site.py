@@ -35,6 +35,19 @@ def test_everything_at_the_top_is_documented():
     assert shown("simulation", "state") | records | set(per_world.__all__) == set(jaxsim.__all__)
 
 
+@pytest.mark.parametrize(
+    "page", sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").rglob("*.md")), ids=lambda p: p.name
+)
+def test_links_lead_somewhere_in_a_clone(page):
+    for link, anchor in re.findall(r"\]\((?!http)([^)#\s]*)#?([^)\s]*)\)", page.read_text()):
+        file = page.parent / link if link else page
+        assert file.is_file(), link
+        heads = re.findall(r"^#+ (.*)$", file.read_text(), re.M) if anchor else []
+        assert not anchor or anchor in [
+            re.sub(r"[^\w ]", "", head).lower().replace(" ", "-") for head in heads
+        ]
+
+
 def test_every_page_is_in_the_menu():
     menu = (ROOT / "mkdocs.yml").read_text()
     for page in (ROOT / "docs").rglob("*.md"):

@@ -1,5 +1,6 @@
 """Fits: exact Jacobians, known truths from the C engine, what is and what is not known afterwards."""
 
+import dataclasses
 import functools
 
 import jax.numpy as jnp
@@ -87,6 +88,11 @@ def test_a_pendulum_is_found():
     text = fit.report()
     assert "hinge.damping" in text
     assert "residual of sensordata" in text
+    assert "than noise" not in text
+    text = dataclasses.replace(fit, rms={"qpos": 2.04, "qvel": 0.3}).report()
+    assert "residual of qpos: 2.04 standard deviations, more than noise\n" in text
+    assert "residual of qvel: 0.3 standard deviations, less than noise: `sigma` is too large" in text
+    assert "a local minimum (begin with shorter windows)" in text
 
 
 def test_covariance_is_that_of_the_whole_problem():
@@ -240,6 +246,14 @@ QPOS = np.zeros((6, 1))
         ({"parameters": []}, "no parameters"),
         ({"parameters": unknown(model) + unknown(model)}, "parameters repeat: hinge.damping"),
         ({"trajectories": []}, "no trajectories"),
+        (
+            {"trajectories": identify.Trajectory(CTRL, QPOS)},
+            r"trajectories is one Trajectory; expected a seq",
+        ),
+        (
+            {"parameters": unknown(model)[0]},
+            r"parameters is one Parameter; expected a sequence, \[parameters\]",
+        ),
         ({"states": "fixed"}, "'free' or 'measured'"),
         ({"jacobian": "complex"}, "'exact' or 'differences'"),
         ({"window": 0}, "at least one control"),
@@ -262,6 +276,12 @@ def test_wrong_arguments(changes, message):
     given = {"parameters": unknown(model), "trajectories": [identify.Trajectory(CTRL, QPOS)], **changes}
     with pytest.raises(ValueError, match=message):
         identify.build_residual(model, given.pop("parameters"), given.pop("trajectories"), **given)
+
+
+def test_a_model_of_another_precision():
+    single = model.replace(qpos0=np.float32(model.qpos0))
+    with pytest.raises(ValueError, match="the model is float32, JAX now float64; set jax_enable_x64 before"):
+        identify.build_residual(single, unknown(model), [identify.Trajectory(CTRL, QPOS)])
 
 
 def test_a_sensor_that_is_not_there():

@@ -25,7 +25,12 @@ def test_a_linear_problem_is_solved():
 
 
 def test_a_curved_valley():
-    found = least_squares(rosenbrock, np.array([-1.2, 1.0]), -NONE, NONE)
+    seen = []
+    found = least_squares(
+        rosenbrock, np.array([-1.2, 1.0]), -NONE, NONE, progress=lambda *now: seen.append(now)
+    )
+    assert [n for n, _ in seen] == list(range(1, found.evaluations + 1))
+    assert seen[-1][1] == found.cost[-1]
     np.testing.assert_allclose(found.x, 1, rtol=0, atol=1e-8)
     assert np.all(np.diff(found.cost) < 0)
     assert found.evaluations < 40

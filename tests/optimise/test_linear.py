@@ -212,6 +212,9 @@ def test_control_in_a_loop():
 
 
 KEY = jax.random.key(0)
+TIP = optimise.Cost(
+    lambda model, data: jnp.sum(data.xpos[-1] ** 2 + data.qpos[0]) + jnp.sum(data.contact.dist)
+)
 two = jax.tree.map(lambda x: jnp.stack([x, x]), data)
 
 
@@ -237,6 +240,26 @@ two = jax.tree.map(lambda x: jnp.stack([x, x]), data)
         (lambda: optimise.mppi(model, data, zeros[0], cost, KEY), "mppi: ctrl has shape"),
         (lambda: optimise.mpc(model, data, zeros, lambda d, u, k: u, steps=5, hold=2), "a multiple of hold"),
         (lambda: optimise.mpc(model, data, zeros[0], lambda d, u, k: u, steps=5), "mpc: ctrl has shape"),
+        (
+            lambda: optimise.mpc(model, data, zeros, lambda d, u, k: optimise.Sampled(u, 0, u, u), steps=2),
+            r"planner gives Sampled; expected controls \(20, 2\), as `\.ctrl`",
+        ),
+        (
+            lambda: optimise.mpc(model, data, zeros, lambda d, u, k: u[:3], steps=2),
+            r"the planner gives \(3, 2\); expected controls \(20, 2\)",
+        ),
+        (
+            lambda: optimise.ilqr(model, data, zeros, cost._replace(terminal=lambda m, d: d.qpos[:1])),
+            r"ilqr: Cost\.terminal gives shape \(1,\); expected a scalar",
+        ),
+        (
+            lambda: optimise.cem(model, data, zeros, optimise.Cost(lambda m, d: (d.qpos[0], 1)), KEY),
+            r"cem: Cost\.running gives shape \(\(\), \(\)\); expected a scalar",
+        ),
+        (
+            lambda: optimise.shooting(model, data, zeros, TIP, Momentum()),
+            r"shooting: Cost\.running reads data\.xpos, data\.contact\.dist, which is not up to date there; begin with",
+        ),
         (lambda: optimise.ilqr(model, two, zeros, cost), "ilqr: data holds 2 worlds"),
         (lambda: optimise.cem(model, two, zeros, cost, KEY), "cem: data holds 2 worlds"),
         (
@@ -254,6 +277,17 @@ two = jax.tree.map(lambda x: jnp.stack([x, x]), data)
 def test_wrong_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_what_follows_from_a_state_is_known_once_it_is_computed():
+    """Costs that begin with a stage are not refused, nor are those of stages that read it themselves."""
+    fresh = optimise.Cost(
+        lambda model, data: jnp.sum(jaxsim.kinematics(model, data).xpos[-1] ** 2),
+        lambda model, data: jnp.sum(jaxsim.inverse(model, data.replace(qacc=data.qvel)).qfrc_inverse ** 2),
+    )
+    found = optimise.total_cost(model, data, zeros[:2].tolist(), fresh)
+    assert float(found) > 0
+    np.testing.assert_allclose(optimise.total_cost(model, data, np.zeros((2, 2), np.float32), fresh), found)
 
 
 @pytest.mark.parametrize("planner", [optimise.ilqr, optimise.total_cost])

@@ -13,6 +13,7 @@ import pytest
 
 import jaxsim
 from jaxsim import parallel
+from jaxsim.envs import randomise
 from tests.parallel.worker import MODEL, WORLDS, start
 
 STEPS = 25
@@ -72,6 +73,17 @@ def test_searches_of_worlds_that_jit_alone_divides():
 
     found = jax.jit(jax.vmap(contacts, (None, 0)))
     np.testing.assert_allclose(found(model, parallel.spread(data)), found(model, data), atol=1e-12)
+
+
+def test_models_that_differ_between_worlds(model, batch):
+    data, ctrl = batch
+    models, axes = randomise(model, parallel.world_keys(jax.random.key(2), WORLDS))
+    run = jax.jit(parallel.vmap(_after, in_axes=(axes, 0, 0)))
+    placed = parallel.spread(models, axes=axes)
+    assert not placed.body_mass.sharding.is_fully_replicated
+    assert placed.body_pos.sharding.is_fully_replicated
+    wanted = jax.jit(jax.vmap(_after, (axes, 0, 0)))(models, data, ctrl)
+    np.testing.assert_allclose(run(placed, *parallel.spread((data, ctrl))).qpos, wanted.qpos, atol=1e-11)
 
 
 def test_a_second_call_does_not_compile_again(model, batch):
@@ -153,6 +165,8 @@ def test_a_mesh_has_as_many_devices_as_divide_the_worlds():
     assert [parallel.worlds_mesh(n).size for n in (8, 12, 7, 9, 1)] == [8, 6, 7, 3, 1]
     with pytest.raises(ValueError, match="no devices"):
         parallel.worlds_mesh(devices=[])
+    with pytest.raises(ValueError, match="0 worlds; expected at least one"):
+        parallel.worlds_mesh(0)
 
 
 def test_wrong_numbers_of_worlds_are_refused(model, batch):
@@ -164,9 +178,13 @@ def test_wrong_numbers_of_worlds_are_refused(model, batch):
         parallel.spread({})
     with pytest.raises(ValueError, match=r"found \(\)"):
         parallel.spread(jaxsim.make_data(model).time)
-    with pytest.raises(ValueError, match="in_axes is 1"):
+    with pytest.raises(ValueError, match=r"\(0, 4\), \.\.\. \(one world is made many by jax\.vmap\)"):
+        parallel.spread(jaxsim.make_data(model))
+    with pytest.raises(ValueError, match="in_axes holds int 1; expected 0"):
         parallel.vmap(_after, in_axes=1)
-    with pytest.raises(ValueError, match="in_axes is None"):
+    with pytest.raises(ValueError, match=r"in_axes holds ArrayImpl .* or by field"):
+        parallel.vmap(_after, in_axes=(None, model))
+    with pytest.raises(ValueError, match="in_axes holds None alone"):
         parallel.vmap(_after, in_axes=None)
     with pytest.raises(ValueError, match="in_axes names 2 arguments, but there are 3"):
         parallel.vmap(_after, in_axes=(None, 0))(model, *batch)
