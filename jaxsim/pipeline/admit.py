@@ -26,7 +26,7 @@ def admit(model: Model, data: Data, function: str) -> Data:
       function: name of the function, for the error message.
 
     Returns:
-      The data, all of whose state has the precision of `qpos`; `warning` has `WarningBit.UNSUPPORTED` where traced
+      The data, all of whose state has the model's precision; `warning` has `WarningBit.UNSUPPORTED` where traced
       numbers of the model ask for physics that jaxsim does not compute.
 
     Raises:
@@ -89,11 +89,11 @@ def _of_one_type(model: Model, data: Data, function: str) -> Data:
     Raises:
       TypeError: the model's numbers are of another.
     """
-    dtype = jnp.result_type(data.qpos, jnp.float16) if jnp.size(data.qpos) else jnp.result_type(data.time)
-    own = jnp.result_type(model.body_mass)
-    if own != dtype:
+    dtype = jnp.result_type(model.body_mass)
+    given = jnp.result_type(data.qpos if jnp.size(data.qpos) else data.time)
+    if given != dtype and jnp.issubdtype(given, jnp.floating):
         raise TypeError(
-            f"{function}: the model's numbers are {own}, the state's {dtype}; set jax_enable_x64 before the model is "
+            f"{function}: the model's numbers are {dtype}, the state's {given}; set jax_enable_x64 before the model is "
             "loaded, or convert it: jax.tree.map(lambda x: x.astype(dtype) if x.dtype.kind == 'f' else x, model)"
         )
     floats = {f.name for f in Data.leaf_fields() if f.metadata["dtype"] is float} & set(STATE_FIELDS)

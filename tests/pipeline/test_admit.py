@@ -104,8 +104,10 @@ def test_numbers_of_other_types():
     """Whole controls are numbers; those of a model and of its data are of one precision."""
     model, data = problem()
     whole = jax.tree.map(lambda x: x, data)
-    whole.__dict__["ctrl"] = jnp.ones(2, int)  # as an unflattened tree may hold
-    assert jax.eval_shape(jaxsim.step, model, whole).ctrl.dtype == data.qpos.dtype
+    # as an unflattened tree may hold
+    whole.__dict__.update(ctrl=jnp.ones(2, int), qpos=jnp.zeros(model.nq, int))
+    after = jax.eval_shape(jaxsim.step, model, whole)
+    assert after.ctrl.dtype == after.qpos.dtype == data.qpos.dtype
     single = jax.tree.map(lambda x: x.astype("float32") if x.dtype.kind == "f" else x, data)
     with pytest.raises(
         TypeError, match="step: the model's numbers are float64, the state's float32; set jax_enable"
