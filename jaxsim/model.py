@@ -446,7 +446,9 @@ class Model(Catalogue):
     )
 
     def replace(self, **fields: Any) -> Self:
-        """Returns a copy with some fields replaced; of `hooks`, functions of `user_sensor` and its like stay.
+        """Returns a copy with some fields replaced.
+
+        Functions of `user_sensor` and its like stay beside other `hooks`; `Hooks()` removes all.
 
         Raises:
           TypeError: a name is not a field, a field is a size or says how objects hang together, which other fields
@@ -458,7 +460,7 @@ class Model(Catalogue):
                 f"Model.replace: {', '.join(fixed)}: sizes and how objects hang together cannot be replaced, as other "
                 "fields follow from them; change the MJCF and compile it"
             )
-        if isinstance(hooks := fields.get("hooks"), Hooks):
+        if isinstance(hooks := fields.get("hooks"), Hooks) and hooks != Hooks():
             fields["hooks"] = hooks.beside(self.hooks)
         return super().replace(**fields)
 

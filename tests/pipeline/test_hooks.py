@@ -218,6 +218,7 @@ def test_functions_of_objects_stay():
     assert jaxsim.forward(model, jaxsim.make_data(model)).sensordata.tolist() == [1.0]
     model = jaxsim.user_sensor(model, "height", lambda m, d: d.qpos[2:3] + 2)
     assert [number for number, _ in model.hooks.sensors] == [0]
+    assert model.replace(hooks=jaxsim.Hooks()).hooks == jaxsim.Hooks()
 
 
 def test_refuses_what_is_no_record_of_functions():
