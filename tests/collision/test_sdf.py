@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 import jaxsim
 from jaxsim import sdf
+from jaxsim.collision.field import without_voxels
 from jaxsim.enums import GeomType
 
 RADIUS, TUBE = 0.35, 0.15
@@ -298,6 +299,19 @@ def test_two_distance_functions():
     assert np.isinf(dist[0])
     np.testing.assert_allclose(dist[1:], (0.35 + np.asarray(z[1:]) - 0.1) / 2, atol=1e-6)
     np.testing.assert_allclose(np.abs(normal[1:, 2]), 1, atol=1e-3)
+
+
+def test_other_hooks_leave_the_functions_of_meshes():
+    """Those of the user's, and those that compiling makes, which are not part of what a model is."""
+    xml = f"""<mujoco><asset><mesh name="m" vertex="{corners((0.1, 0.15, 0.2))}"/></asset>
+      <worldbody><geom type="sdf" mesh="m"/></worldbody></mujoco>"""
+    hooks = jaxsim.Hooks(control=lambda m, d: d.ctrl)
+    for made in (jaxsim.load_model(xml), jaxsim.user_sdf(jaxsim.load_model(xml), "m", sdf.sphere)):
+        model = made.replace(hooks=hooks)
+        assert model.hooks.sdfs == made.hooks.sdfs != ()
+        bare = without_voxels(model).hooks
+        assert bare.control is hooks.control
+        assert (bare.sdfs == ()) is isinstance(made.hooks.sdfs[0][1], sdf.Voxels)
 
 
 def test_a_mesh_without_a_function_is_refused():

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from jaxsim.enums import GeomType
+from jaxsim.hooks import Hooks
 from jaxsim.math import rotations
 from jaxsim.model import Model
 from jaxsim.sdf import Voxels, voxels
@@ -42,4 +43,5 @@ def with_voxels(model: Model) -> Model:
 def without_voxels(model: Model) -> Model:
     """The model without the functions that `with_voxels` makes."""
     own = tuple(row for row in model.hooks.sdfs if not isinstance(row[1], Voxels))
-    return model.replace(hooks=dataclasses.replace(model.hooks, sdfs=own))
+    none = model.replace(hooks=Hooks())
+    return none.replace(hooks=dataclasses.replace(model.hooks, sdfs=own))
