@@ -158,6 +158,13 @@ def test_what_is_no_model():
         jaxsim.put_model(jaxsim.load_model("<mujoco/>"))
 
 
+def test_height_fields_without_cells():
+    xml = """<mujoco><asset><hfield name="wall" nrow="1" ncol="3" size="1 1 1 1" elevation="0 1 0"/></asset>
+      <worldbody><geom type="hfield" hfield="wall"/></worldbody></mujoco>"""
+    with pytest.raises(ValueError, match="put_model: height field 'wall' has fewer than 2 rows or columns"):
+        jaxsim.put_model(mujoco.MjModel.from_xml_string(xml))
+
+
 def test_a_changed_model_is_converted_again():
     m, _ = engine("sensors")
     ours = jaxsim.make_data(m)
