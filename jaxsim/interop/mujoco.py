@@ -45,7 +45,9 @@ def put_model(
     if not hasattr(mj_model, "name_bodyadr"):
         raise TypeError(f"put_model: expected a mujoco.MjModel, not {type(mj_model).__name__}")
     for k in np.flatnonzero(np.minimum(mj_model.hfield_nrow, mj_model.hfield_ncol) < 2).tolist():
-        raise ValueError(f"put_model: height field {mj_model.hfield(k).name!r} has fewer than 2 rows or columns")
+        raise ValueError(
+            f"put_model: height field {mj_model.hfield(k).name!r} has fewer than 2 rows or columns"
+        )
     pairs = None if max_geom_pairs is None else str(max_geom_pairs)
     given = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": pairs}
     sizes = {name: size for name, size in given.items() if size is not None}
