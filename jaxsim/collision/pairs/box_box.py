@@ -103,7 +103,7 @@ def _separating_axis(
 ) -> Array:
     """The code of the axis of largest separation, -1 where one exceeds `reach`.
 
-    Of faces that lie flat on each other, whose separations differ by less than `rounding`, the one with the longer
+    Of faces that lie flat in each other, whose separations differ by `rounding` at most, the one with the longer
     outline counts: if the other lies within it, it is what separates them most however little one is tilted.
     """
     scale = _rounding(reach.dtype)
@@ -117,12 +117,14 @@ def _separating_axis(
         around = box[(k + 1) % 3] + box[(k + 2) % 3]
         if k < 3:
             separation = jnp.abs(p21[k]) - s1[k] - size[k].dot(s2)
+            better = separation > best
         else:
             j = k - 3
             separation = jnp.abs(p12[j]) - s2[j] - Vec(*(row[j] for row in size)).dot(s1)
+            facing = (code < 3) & (_pick([row[j] for row in size], code) > _ALIGNED)
+            tied = facing & (jnp.abs(separation - best) <= rounding) & (best < -rounding)
+            better = jnp.where(tied, around > outline, separation > best)
         apart = apart | (separation > reach)
-        by = rounding if k < 3 else jnp.where(around > outline, -rounding, rounding)
-        better = separation > best + by
         best, code = jnp.where(better, separation, best), jnp.where(better, k, code)
         outline = jnp.where(better, around, outline)
     face, face_code = best, code
