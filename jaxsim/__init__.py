@@ -170,7 +170,7 @@ _INTEROP = {"get_data": "get_data", "get_data_into": "get_data", "put_data": "pu
 
 
 def __getattr__(name: str) -> Any:
-    """Loads on first use the uses, MJX's names, and the exchange of data with the C engine, which imports mujoco."""
+    """Loads when first asked for what a simulation does without; the exchange with the C engine imports mujoco."""
     if name in _MODULES:
         return importlib.import_module(f"jaxsim.{name}")
     if name in _INTEROP:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any, ClassVar, NoReturn, Self, TypeVar, dataclass_transform
 
 import jax
@@ -26,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from jaxsim.hints import hint
 from jaxsim.keys import Labels, Static, TracedLabel, frozen
 
 __all__ = ["Record", "Static", "bare", "build", "held_record", "index_array", "label", "leaf", "static"]
@@ -176,13 +176,7 @@ class Record:
             held = self.__dict__[own]
             if isinstance(held, Record) and name in type(held).__dataclass_fields__:  # pyright: ignore
                 return f", {own} has: replace({own}=x.{own}.replace({name}=...))"
-        return self.nearest(name)
-
-    @classmethod
-    def nearest(cls, name: str) -> str:
-        """A question whether the field was meant whose name is like that of one that there is not."""
-        near = get_close_matches(name, cls.__dataclass_fields__, n=1)  # pyright: ignore
-        return f" (did you mean {near[0]!r}?)" if near else ""
+        return hint(name, type(self).__dataclass_fields__)  # pyright: ignore
 
     def has(self, name: str) -> bool:
         """Whether an optional leaf may be other than zero: code for it is needed.

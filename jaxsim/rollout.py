@@ -9,6 +9,7 @@ import jax
 from jax import Array, lax
 
 from jaxsim.data import Data
+from jaxsim.hints import hint
 from jaxsim.model import Model
 from jaxsim.pipeline.admit import admit
 from jaxsim.pipeline.forward import advance
@@ -58,7 +59,8 @@ def rollout(
     length = ctrl.shape[0] if ctrl is not None else steps
     if ctrl is not None and steps not in (None, length):
         raise ValueError(f"rollout: steps={steps}, but ctrl has {length} rows")
-    unknown = [f"{name!r}{Data.nearest(name)}" for name in fields if name not in Data.__dataclass_fields__]
+    known = Data.__dataclass_fields__  # pyright: ignore
+    unknown = [f"{name!r}{hint(name, known)}" for name in fields if name not in known]
     if unknown:
         raise ValueError(f"rollout: Data has no field {', '.join(unknown)}")
 

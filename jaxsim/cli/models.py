@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxsim import models
+from jaxsim.hints import hint
 
 if TYPE_CHECKING:
     import jaxsim
@@ -33,9 +33,9 @@ def locate(model: str) -> Path:
     file = Path(model).expanduser()
     if file.is_file():
         return file
-    near = difflib.get_close_matches(model, models.names(), n=1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    raise CommandError(f"no file {model!r}{hint}; bundled models: {', '.join(models.names())}")
+    raise CommandError(
+        f"no file {model!r}{hint(model, models.names())}; bundled models: {', '.join(models.names())}"
+    )
 
 
 def load(model: str) -> jaxsim.Model:

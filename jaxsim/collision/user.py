@@ -69,8 +69,7 @@ def user_collider(
         return _collide(function, kinds, points, shape1, shape2)
 
     made = Collider(collide, points, points, 256)
-    others = tuple((types, c) for types, c in model.hooks.colliders if types != kinds)
-    return model.replace(hooks=dataclasses.replace(model.hooks, colliders=(*others, (kinds, made))))
+    return model.replace(hooks=dataclasses.replace(model.hooks, colliders=((kinds, made),)))
 
 
 def _type(kind: str | GeomType) -> GeomType:
@@ -128,5 +127,4 @@ def user_sdf(model: Model, mesh: str | int, distance: Distance) -> Model:
       KeyError: there is no mesh of this name.
     """
     i = model.id("mesh", mesh) if isinstance(mesh, str) else int(mesh)
-    others = tuple((other, f) for other, f in model.hooks.sdfs if other != i)
-    return model.replace(hooks=dataclasses.replace(model.hooks, sdfs=(*others, (i, distance))))
+    return model.replace(hooks=dataclasses.replace(model.hooks, sdfs=((i, distance),)))

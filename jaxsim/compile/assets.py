@@ -9,8 +9,8 @@ from jaxsim.compile.appearance import Material, compile_material
 from jaxsim.compile.hfield import HField, compile_hfield
 from jaxsim.compile.mesh.asset import Mesh, compile_mesh
 from jaxsim.compile.texture import Texture, compile_texture
+from jaxsim.hints import nearest
 from jaxsim.mjcf import Document, Element
-from jaxsim.mjcf.errors import nearest
 
 __all__ = ["Assets", "asset_name", "compile_assets"]
 

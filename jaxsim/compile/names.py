@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from jaxsim.enums import PREFIXES
+from jaxsim.hints import nearest
 from jaxsim.mjcf import Element
-from jaxsim.mjcf.errors import nearest
 
 __all__ = ["Names"]
 

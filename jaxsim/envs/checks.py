@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-from jaxsim.envs.config import hint
+from jaxsim.hints import hint
 
 __all__ = [
     "check_keys",

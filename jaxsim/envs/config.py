@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from jaxsim.mjcf.errors import nearest
+from jaxsim.hints import hint
 
-__all__ = ["Config", "hint", "override"]
+__all__ = ["Config", "override"]
 
 _C = TypeVar("_C")
 
@@ -42,12 +42,6 @@ def override(config: _C, changes: Mapping[str, Any]) -> _C:
     for name, value in changes.items():
         config = _changed(config, name, name.split("."), value)
     return config
-
-
-def hint(word: str, known: Iterable[str]) -> str:
-    """Part of an error's message: the name that was probably meant, or nothing."""
-    near = nearest(word, known)
-    return f" (did you mean {near!r}?)" if near else ""
 
 
 def _changed(config: Any, whole: str, path: list[str], value: Any) -> Any:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jaxsim.envs.base import Env
-from jaxsim.envs.config import Config, hint, override
+from jaxsim.envs.config import Config, override
 from jaxsim.envs.tasks import TASKS
+from jaxsim.hints import hint
 
 __all__ = ["default_config", "load", "names", "register"]
 

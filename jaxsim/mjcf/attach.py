@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jaxsim.hints import nearest
 from jaxsim.mjcf.conflict import resolve_conflicts
 from jaxsim.mjcf.defaults import class_of
 from jaxsim.mjcf.element import Element
-from jaxsim.mjcf.errors import nearest
 from jaxsim.mjcf.hoist import nest_sections
 from jaxsim.mjcf.keyframes import Keyframes
 from jaxsim.mjcf.namespace import Namespace, names_of, references, referring, rename

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.hints import nearest
 from jaxsim.mjcf.element import Element
-from jaxsim.mjcf.errors import nearest
 from jaxsim.mjcf.schema import Attribute, Value
 
 __all__ = ["ACTUATORS", "DefaultClass", "Resolved", "class_of", "default_tag", "overlay", "read_defaults"]

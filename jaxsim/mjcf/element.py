@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from jaxsim.hints import nearest
 from jaxsim.mjcf import values
-from jaxsim.mjcf.errors import MjcfError, nearest
+from jaxsim.mjcf.errors import MjcfError
 from jaxsim.mjcf.schema import Attribute, ElementType, Value, child_type
 
 __all__ = ["Element", "Scope"]

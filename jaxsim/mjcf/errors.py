@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
-
-__all__ = ["MjcfError", "nearest"]
+__all__ = ["MjcfError"]
 
 
 class MjcfError(ValueError):
@@ -50,12 +47,6 @@ class MjcfError(ValueError):
         text = f"{' '.join(subject)}: {self.message}" if subject else self.message
         hint = f" (did you mean {self.suggestion!r}?)" if self.suggestion else ""
         return f"{where} {text}{hint}".strip()
-
-
-def nearest(word: str, valid: Iterable[str]) -> str | None:
-    """Returns the valid word most like `word`, or None if none is much like it."""
-    matches = get_close_matches(word[:100], sorted(valid), n=1, cutoff=0.6)
-    return matches[0] if matches else None
 
 
 def _shorten(text: str, limit: int = 60) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jaxsim.hints import nearest
 from jaxsim.mjcf.element import Element
-from jaxsim.mjcf.errors import MjcfError, nearest
+from jaxsim.mjcf.errors import MjcfError
 from jaxsim.mjcf.rules import check_values
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ import posixpath
 
 from lxml import etree
 
+from jaxsim.hints import nearest
 from jaxsim.mjcf import values
 from jaxsim.mjcf.element import Element
-from jaxsim.mjcf.errors import MjcfError, nearest
+from jaxsim.mjcf.errors import MjcfError
 from jaxsim.mjcf.files import Files
 from jaxsim.mjcf.limits import MAX_DEPTH, MAX_ELEMENTS, MAX_FILES, MAX_XML_BYTES
 from jaxsim.mjcf.schema import Constraint, child_type, root_type

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
+from jaxsim.hints import nearest
 from jaxsim.math import rotations
 from jaxsim.mjcf.element import Element
-from jaxsim.mjcf.errors import nearest
 from jaxsim.mjcf.frames import from_euler, from_zaxis
 from jaxsim.mjcf.limits import MAX_DEPTH, MAX_ELEMENTS
 from jaxsim.mjcf.reader import Reader

@@ -83,6 +83,10 @@ def _check_model(model: Model, function: str) -> None:
     raise ValueError(f"{function}: {'; '.join(lines)}{remedy}")
 
 
+_REAL = tuple(f.name for f in Data.leaf_fields() if f.name in STATE_FIELDS and f.metadata["dtype"] is float)
+"""Fields of the state that hold real numbers."""
+
+
 def _of_one_type(model: Model, data: Data, function: str) -> Data:
     """The data with numbers of one type in its state, so that integers for controls compile nothing anew in a loop.
 
@@ -96,8 +100,7 @@ def _of_one_type(model: Model, data: Data, function: str) -> Data:
             f"{function}: the model's numbers are {dtype}, the state's {given}; set jax_enable_x64 before the model is "
             "loaded, or convert it: jax.tree.map(lambda x: x.astype(dtype) if x.dtype.kind == 'f' else x, model)"
         )
-    floats = {f.name for f in Data.leaf_fields() if f.metadata["dtype"] is float} & set(STATE_FIELDS)
-    other = {name: getattr(data, name) for name in floats if jnp.result_type(getattr(data, name)) != dtype}
+    other = {name: getattr(data, name) for name in _REAL if jnp.result_type(getattr(data, name)) != dtype}
     return data.replace(**{name: jnp.asarray(x, dtype) for name, x in other.items()}) if other else data
 
 

@@ -229,7 +229,7 @@ def _iterate(
     g = state.inertial - problem.force - state.push
     H = hessian(layout, problem, state.r)
     last = state.iterations + 1 >= limits.iterations
-    rough = ~(state.settled | last | (limits.iterations < _MANY))
+    rough = ~(state.settled | last | (limits.iterations < _MANY)) & (not layout.whole)
     p = -solve_hessian(layout, problem, H, g, jnp.where(rough, _ROUGH, 0.0), state.longest)
     decrement = -0.5 * sum_rows(g * p)
     near = (jnp.abs(decrement) <= limits.decrement) | _at_round_off(layout, problem, smooth, state, g * p)
@@ -237,7 +237,6 @@ def _iterate(
     enough = limits.slope * jnp.sqrt(sum_rows(p * p))
     relative = jnp.where(last, 4 * float(jnp.finfo(p.dtype).eps), _SEARCH_RELATIVE)
     enough = jnp.maximum(enough, relative * 2 * decrement)
-    rough = rough & (not layout.whole)
     enough = jnp.where(near | state.done | _is_exact(layout, rows, state.r, row_p, rough), jnp.inf, enough)
     direction = (p, inertial_p, row_p)
     balance = state.inertial - problem.force

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxsim.envs.config import hint, override
+from jaxsim.envs.config import override
 from jaxsim.envs.registry import default_config, names
+from jaxsim.hints import hint
 
 __all__ = ["Config", "ConfigError", "Ppo", "Shac", "change", "parse", "read", "write"]
 

@@ -10,7 +10,7 @@ import jaxsim
 ROOT = Path(jaxsim.__file__).parent
 
 FLOORS = (
-    ("enums", "results", "keys", "parallel", "programs"),
+    ("enums", "results", "keys", "hints", "parallel", "programs"),
     ("pytree",),
     ("math", "views", "options", "visual", "hooks", "hulls"),
     ("catalogue", "sdf"),

@@ -37,7 +37,7 @@ def with_voxels(model: Model) -> Model:
         )
     if not baked:
         return model
-    return model.replace(hooks=dataclasses.replace(model.hooks, sdfs=(*model.hooks.sdfs, *baked)))
+    return model.replace(hooks=dataclasses.replace(model.hooks, sdfs=tuple(baked)))
 
 
 def without_voxels(model: Model) -> Model:

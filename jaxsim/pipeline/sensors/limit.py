@@ -55,6 +55,14 @@ def _first_active(quantity: str, data: Data, sides: list[_Side], margin: Array) 
     return found
 
 
+def _spread(n: int, parts: list[tuple[np.ndarray, Array]], data: Data) -> Array:
+    """Outputs (n, W) of sensors, of which each part has some; 0 of those in none."""
+    where = np.zeros(n, int)
+    numbers = np.concatenate([np.zeros(0, int), *(chosen for chosen, _ in parts)])
+    where[numbers] = 1 + np.arange(len(numbers))
+    return take(concat([jnp.zeros((1, 1), data.qpos.dtype), *(found for _, found in parts)]), where)
+
+
 def _block(x: Array, start: np.ndarray, size: int) -> Array:
     """Rows of x from each start on, (n, size, W)."""
     return take(x, (start[:, None] + np.arange(size)).reshape(-1)).reshape(len(start), size, -1)
@@ -74,8 +82,7 @@ def _joint_limit(quantity: str, m: Model, d: Data, i: np.ndarray) -> Array:
     ball = m.jnt_type[joints] == JointType.BALL
     kinds = np.where(ball, "ball_limit", "joint_limit")
     rows = [classes[kind].of(int(j)) for kind, j in zip(kinds, joints, strict=True)]
-    parts = [jnp.zeros((1, 1), d.qpos.dtype)]
-    where, offset = np.zeros(len(i), int), 1
+    parts: list[tuple[np.ndarray, Array]] = []
     for kind in (False, True):
         chosen = np.flatnonzero([len(r) > 0 and b == kind for r, b in zip(rows, ball, strict=True)])
         if not len(chosen):
@@ -87,27 +94,22 @@ def _joint_limit(quantity: str, m: Model, d: Data, i: np.ndarray) -> Array:
             sides = _ball_sides(_block(d.qpos, q, 4), _block(d.qvel, v, 3), limits, own)
         else:
             sides = _scalar_sides(take(d.qpos, q), take(d.qvel, v), limits, own)
-        parts.append(_first_active(quantity, d, sides, take(m.jnt_margin, j)))
-        where[chosen] = offset + np.arange(len(chosen))
-        offset += len(chosen)
-    return take(concat(parts), where)
+        parts.append((chosen, _first_active(quantity, d, sides, take(m.jnt_margin, j))))
+    return _spread(len(i), parts, d)
 
 
 def _tendon_limit(quantity: str, m: Model, d: Data, i: np.ndarray) -> Array:
     """Outputs (n, W) of sensors of tendon limits; as `_joint_limit`."""
     t = m.sensor_objid[i]
     if m.opt.disableflags & (DisableBit.LIMIT | DisableBit.CONSTRAINT):
-        return jnp.zeros((len(i), 1), d.qpos.dtype)
+        return _spread(len(i), [], d)
     rows = [row_layout(m).classes["tendon_limit"].of(int(k)) for k in t]
     chosen = np.flatnonzero([len(r) > 0 for r in rows])  # tendons that nothing moves have none
     if not len(chosen):
-        return jnp.zeros((len(i), 1), d.qpos.dtype)
+        return _spread(len(i), [], d)
     own, k = [rows[n] for n in chosen], t[chosen]
     sides = _scalar_sides(take(d.ten_length, k), take(d.ten_velocity, k), take(m.tendon_range, k), own)
-    found = _first_active(quantity, d, sides, take(m.tendon_margin, k))
-    where = np.zeros(len(i), int)
-    where[chosen] = 1 + np.arange(len(chosen))
-    return take(concat([jnp.zeros((1, 1), d.qpos.dtype), found]), where)
+    return _spread(len(i), [(chosen, _first_active(quantity, d, sides, take(m.tendon_margin, k)))], d)
 
 
 SENSORS: dict[SensorType, Compute] = {

@@ -38,8 +38,7 @@ def user_sensor(model: Model, sensor: str | int, function: Callable[[Model, Data
     if model.sensor_type[i] != SensorType.USER:
         kind = SensorType(model.sensor_type[i]).name.lower()
         raise ValueError(f"sensor {sensor!r} is of type {kind}; only user sensors take a function")
-    others = tuple((other, f) for other, f in model.hooks.sensors if other != i)
-    return model.replace(hooks=dataclasses.replace(model.hooks, sensors=(*others, (i, function))))
+    return model.replace(hooks=dataclasses.replace(model.hooks, sensors=((i, function),)))
 
 
 def _user(m: Model, d: Data, i: np.ndarray) -> Array:
