@@ -83,6 +83,7 @@ def in_lanes(
     tables: Sequence[Array] = (),
     warps: int = 1,
     parts: int = 1,
+    few: int = 0,
     interpret: bool = False,
 ) -> list[Array]:
     """Runs a Pallas kernel on as many worlds at a time as the platform's registers hold.
@@ -95,11 +96,12 @@ def in_lanes(
       tables: arrays without worlds, (n,); of integers on a TPU.
       warps: of a GPU that share the work of 32 worlds; more than one must wait for each other, `wait_for_lanes`.
       parts: programs for the same worlds, each of which writes a part of the results, `pl.program_id(1)`.
+      few: worlds of a program of a GPU, where those that take long should hold up fewer than 32; 0: as many.
       interpret: whether to run the kernel without compiling it, for tests.
     """
     from jax.experimental import pallas as pl  # a second to import, which programs for CPUs do not need
 
-    lanes = _LANES[platform()]
+    lanes = (few,) if few and platform() == "cuda" else _LANES[platform()]
     worlds, width = int(np.prod(lanes)), results[0].shape[-1]
     programs = -(-width // worlds)
     whole, shared = (programs * lanes[0], *lanes[1:]), (1,) * len(lanes)

@@ -134,6 +134,7 @@ def in_one_kernel(
     trees: Sequence[Any],
     results: Any,
     scratch: Sequence[jax.ShapeDtypeStruct] = (),
+    few: int = 0,
     interpret: bool = False,
 ) -> Any:
     """Runs a function of lanes as one kernel of a GPU.
@@ -144,6 +145,7 @@ def in_one_kernel(
       trees: trees of arrays (..., 1 or W), W > 1, or of numbers.
       results: shapes (..., W) and types of what the body returns.
       scratch: shapes (n, W) and types of arrays that the body may write and read.
+      few: as of `in_lanes`.
       interpret: whether to run the kernel without compiling it, for tests.
     """
     leaves, structure = jax.tree.flatten(tuple(trees))
@@ -175,7 +177,8 @@ def in_one_kernel(
 
     stored = [jax.eval_shape(_block, [types[k] for k in kind]) for kind in made]
     blocks = [_block([given[k] for k in kind]) for kind in kinds]
-    found, parts = in_lanes(kernel, name, blocks, [*stored, *scratch], tables, interpret=interpret), {}
+    held = [*stored, *scratch]
+    found, parts = in_lanes(kernel, name, blocks, held, tables, few=few, interpret=interpret), {}
     for block, kind in zip(found, made, strict=False):
         ends = np.cumsum([_rows(types[k]) for k in kind])
         rows = zip(kind, jnp.split(block[: ends[-1]], ends[:-1]), strict=True)
