@@ -2,6 +2,7 @@
 
     python -m benchmarks.device --limit 300                                # all cases and engines
     python -m benchmarks.device --cases humanoid G1 robot.xml --engines jaxsim --kernels
+    python -m benchmarks.device --cases humanoid --programs programs/*    # compiled before, see benchmarks/ahead.py
 
 `benchmarks.run` compares more closely, and compiles one program after the other. Here each engine of a case is a
 process that compiles, says so and waits for its turn; what is not ready in time is measured as it becomes ready, and
@@ -13,8 +14,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import lzma
 import multiprocessing
 import os
+import pickle
 import tempfile
 import time
 from multiprocessing.connection import Connection, wait
@@ -24,6 +27,7 @@ from typing import Any
 import jax
 import numpy as np
 import tyro
+from jax.experimental import serialize_executable
 from rich.console import Console
 
 from benchmarks.run import CASES, locate
@@ -31,7 +35,7 @@ from benchmarks.scenes import SCENES
 from jaxsim.cli.compare import machine, workload
 from jaxsim.cli.engines import ENGINES, JaxEngine, Workload
 
-__all__ = ["Task", "main", "measure", "page"]
+__all__ = ["Program", "Task", "file_of", "main", "measure", "page", "work_of"]
 
 _STATES = 1024
 """States that worlds start from."""
@@ -50,6 +54,7 @@ class Task:
         repeats: Rollouts that are measured.
         kernels: Whether to add the time of each kernel of a GPU.
         gradient: Whether to measure the gradient of a rollout instead, with respect to all controls.
+        program: A file of `benchmarks.ahead`, which is measured as it is.
     """
 
     case: str
@@ -60,6 +65,41 @@ class Task:
     repeats: int
     kernels: bool
     gradient: bool = False
+    program: Path | None = None
+
+
+class Program:
+    """A rollout of `benchmarks.ahead`.
+
+    Args:
+        file: Where it is.
+
+    Attributes:
+        task: What it was compiled for.
+        found: Seconds that it took to compile, and bytes of a call.
+    """
+
+    def __init__(self, file: Path) -> None:
+        with lzma.open(file) as stream:
+            kept = pickle.load(stream)
+        self.task: Task = dataclasses.replace(kept["task"], program=file)
+        self.found: dict[str, Any] = kept["found"]
+        self._kept = kept
+
+    def load(self) -> None:
+        """Places it and its arguments on the device."""
+        self._call = serialize_executable.deserialize_and_load(*self._kept["program"])
+        self._args = jax.tree.map(jax.device_put, self._kept["args"])
+
+    def run(self, budget: float) -> tuple[int, float]:
+        """See `Engine.run`; always runs to the end."""
+        start = time.perf_counter()
+        self._final = jax.block_until_ready(self._call(*self._args))
+        return self.task.worlds * self.task.steps, time.perf_counter() - start
+
+    def final_state(self) -> tuple[np.ndarray, ...]:
+        """See `Engine.final_state`."""
+        return tuple(np.asarray(self._final[name]) for name in ("qpos", "qvel", "act"))
 
 
 def main(
@@ -71,6 +111,7 @@ def main(
     kernels: bool = False,
     gradients: bool = False,
     limit: float = 600.0,
+    programs: tuple[Path, ...] = (),
     out: Path = Path(__file__).parent / "results",
     name: str = "device",
 ) -> None:
@@ -85,6 +126,7 @@ def main(
         kernels: Whether to add the time of each kernel of a GPU, for jaxsim.
         gradients: Whether to measure the gradients of rollouts too, for jaxsim.
         limit: Seconds after which what is not measured is left out; after half of them measuring begins.
+        programs: Files of `benchmarks.ahead`, which are measured too.
         out: Folder for the results.
         name: Name of the results' files.
     """
@@ -96,13 +138,16 @@ def main(
         for case in cases:
             runs = list(itertools.product(engines, worlds))
             try:
-                file = _file(case, Path(folder))
+                file = file_of(case, Path(folder))
             except FileNotFoundError as error:
                 results += [{"case": case, "engine": e, "worlds": n, "left_out": str(error)} for e, n in runs]
                 continue
             tasks += [Task(case, file, e, n, steps, repeats, kernels and e == "jaxsim") for e, n in runs]
             if gradients and "jaxsim" in engines:
                 tasks += [Task(case, file, "jaxsim", n, steps, repeats, False, True) for n in worlds]
+        tasks += [
+            dataclasses.replace(Program(file).task, repeats=repeats, kernels=kernels) for file in programs
+        ]
         for task, found in _measured(tasks, begin, limit):
             results.append(
                 {
@@ -119,7 +164,7 @@ def main(
             (out / f"{name}.md").write_text(page(results, name))
 
 
-def _file(case: str, folder: Path) -> Path:
+def file_of(case: str, folder: Path) -> Path:
     """The MJCF file of a case; scenes are written to a folder."""
     if case in CASES or case in SCENES:
         return locate(case, folder)
@@ -194,24 +239,35 @@ def measure(task: Task, ready: Any = lambda: None) -> dict[str, Any]:
         time of the device and of each kernel, ms a step; with `gradient` steps a second with the gradient, and beside
         them those of the same rollout without.
     """
-    engine = ENGINES[task.engine](task.path)
-    few = workload(task.path, ENGINES["mujoco"](task.path), min(_STATES, task.worlds), task.steps, 0)
-    times = -(-task.worlds // few.worlds)
-    qpos, qvel, act = (np.concatenate([x] * times) for x in (few.qpos, few.qvel, few.act))
-    work = Workload(task.path, qpos, qvel, act, np.concatenate([few.ctrl] * times, 1)).head(task.worlds)
-    if task.gradient:
-        return _gradient(engine, work, task.repeats, ready)
-    start = time.perf_counter()
-    found: dict[str, Any] = {"memory_bytes": engine.prepare(work, task.steps)}
-    found |= {"compile_s": time.perf_counter() - start, "machine": machine()}
+    engine: Any
+    if task.program is not None:
+        engine = Program(task.program)
+        engine.load()
+        found = dict(engine.found)
+    else:
+        engine, work = ENGINES[task.engine](task.path), work_of(task)
+        if task.gradient:
+            return _gradient(engine, work, task.repeats, ready)
+        start = time.perf_counter()
+        found = {"memory_bytes": engine.prepare(work, task.steps)}
+        found["compile_s"] = time.perf_counter() - start
+    found["machine"] = machine()
     ready()
     engine.run(0.0)
     rates = [engine.run(float("inf")) for _ in range(task.repeats)]
     found["steps_per_s"] = [count / seconds for count, seconds in rates]
     found["finite"] = bool(np.isfinite(engine.final_state()[0]).all())
-    if task.kernels and isinstance(engine, JaxEngine):
+    if task.kernels and isinstance(engine, JaxEngine | Program):
         found["kernels_ms"] = _kernels(engine, task.steps)
     return found
+
+
+def work_of(task: Task) -> Workload:
+    """The states that a task's worlds start from, and their controls."""
+    few = workload(task.path, ENGINES["mujoco"](task.path), min(_STATES, task.worlds), task.steps, 0)
+    times = -(-task.worlds // few.worlds)
+    qpos, qvel, act = (np.concatenate([x] * times) for x in (few.qpos, few.qvel, few.act))
+    return Workload(task.path, qpos, qvel, act, np.concatenate([few.ctrl] * times, 1)).head(task.worlds)
 
 
 def _gradient(engine: Any, work: Workload, repeats: int, ready: Any) -> dict[str, Any]:
@@ -229,7 +285,7 @@ def _gradient(engine: Any, work: Workload, repeats: int, ready: Any) -> dict[str
     return found
 
 
-def _kernels(engine: JaxEngine, steps: int) -> list[tuple[str, int, float]]:
+def _kernels(engine: JaxEngine | Program, steps: int) -> list[tuple[str, int, float]]:
     """Name, number of runs and ms a step of each kernel of a rollout, the longest first; none of a CPU's."""
     total: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:

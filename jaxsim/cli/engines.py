@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -128,7 +128,7 @@ class JaxEngine:
         model: The engine's model.
         data: One world of it.
         checkpoint: Whether a rollout to be differentiated rematerialises every step.
-        devices: The most devices that worlds are spread over; None: all.
+        devices: What worlds are spread over; None: all devices.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class JaxEngine:
         data: Any,
         *,
         checkpoint: bool,
-        devices: int | None = None,
+        devices: Sequence[Any] | None = None,
     ) -> None:
         self.name = name
         self.place = ""
@@ -165,7 +165,7 @@ class JaxEngine:
         return parallel.share(self._model, mesh), batch, mesh.size
 
     def _mesh(self, worlds: int) -> jax.sharding.Mesh:
-        return parallel.worlds_mesh(worlds, jax.devices()[: self._devices])
+        return parallel.worlds_mesh(worlds, self._devices)
 
     def _rollout(
         self, model: Any, batch: dict[str, jax.Array], ctrl: jax.Array, *, checkpoint: bool = False
@@ -181,6 +181,11 @@ class JaxEngine:
 
         mesh = self._mesh(ctrl.shape[1])
         return parallel.vmap(one, in_axes=(None, 0, 0), mesh=mesh)(model, batch, jnp.swapaxes(ctrl, 0, 1))
+
+    def program(self, work: Workload) -> tuple[Callable[..., Any], tuple[Any, Any, Any]]:
+        """The rollout of all steps of `work`, and its arguments: model, what differs between worlds, controls."""
+        ctrl = jnp.asarray(work.ctrl, jnp.result_type(float))
+        return self._rollout, (self._model, _batched(self._data, work), ctrl)
 
     def prepare(self, work: Workload, chunk: int) -> int:
         """See `Engine.prepare`."""
@@ -290,18 +295,21 @@ class MujocoEngine:
         return qpos, qvel, act
 
 
-def _jaxsim(path: Path) -> JaxEngine:
+def _jaxsim(path: Path, devices: Sequence[Any] | None = None) -> JaxEngine:
     model = jaxsim.load_model(path)
-    return JaxEngine("jaxsim", jaxsim.step, model, jaxsim.make_data(model), checkpoint=False)
+    return JaxEngine("jaxsim", jaxsim.step, model, jaxsim.make_data(model), checkpoint=False, devices=devices)
 
 
-def _mjx(path: Path) -> JaxEngine:
+def _mjx(path: Path, devices: Sequence[Any] | None = None) -> JaxEngine:
     mujoco: Any = importlib.import_module("mujoco")
     mjx: Any = importlib.import_module("mujoco.mjx")
     host = mujoco.MjModel.from_xml_path(str(path))
     # as its users run it: spread over two CPU devices its program did not come to an end
-    return JaxEngine("mjx", mjx.step, mjx.put_model(host), mjx.make_data(host), checkpoint=True, devices=1)
+    devices = devices or jax.devices()[:1]
+    return JaxEngine(
+        "mjx", mjx.step, mjx.put_model(host), mjx.make_data(host), checkpoint=True, devices=devices
+    )
 
 
-ENGINES: dict[str, Callable[[Path], Engine]] = {"jaxsim": _jaxsim, "mjx": _mjx, "mujoco": MujocoEngine}
+ENGINES: dict[str, Callable[..., Engine]] = {"jaxsim": _jaxsim, "mjx": _mjx, "mujoco": MujocoEngine}
 """Engine by name; each is built from the path of a model."""
