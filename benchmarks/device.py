@@ -88,7 +88,9 @@ class Program:
 
     def load(self) -> None:
         """Places it and its arguments on the device."""
-        self._call = serialize_executable.deserialize_and_load(*self._kept["program"])
+        self._call = serialize_executable.deserialize_and_load(
+            *self._kept["program"], execution_devices=jax.devices()[:1]
+        )
         self._args = jax.tree.map(jax.device_put, self._kept["args"])
 
     def run(self, budget: float) -> tuple[int, float]:

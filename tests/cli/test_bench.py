@@ -10,10 +10,12 @@ import pytest
 
 import jaxsim
 from benchmarks import device
+from benchmarks.ahead import compile_ahead
 from benchmarks.figure import draw
 from benchmarks.run import CASES, compare_within, locate, page
 from benchmarks.scenes import SCENES, installed
 from jaxsim.cli.compare import compare, machine, tables
+from jaxsim.cli.engines import ENGINES
 from jaxsim.models import path
 
 
@@ -150,6 +152,24 @@ def test_a_task_of_a_device(tmp_path):
     assert "cartpole, mjx, 12 worlds: left out, no reason.\n" in text
     assert "16 worlds: 0.375 ms of kernels a step" in text
     assert "| solve_tree | 5 | 0.2500 |" in text
+
+
+def test_a_program_that_was_compiled_before(tmp_path):
+    """It does what the engine does that it was compiled from, and is measured like it."""
+    task = device.Task("cartpole", path("cartpole"), "jaxsim", 12, 5, 2, kernels=False)
+    compile_ahead(task, None, tmp_path / "cartpole.program")
+    program = device.Program(tmp_path / "cartpole.program")
+    program.load()
+    assert program.run(0.0)[0] == 60
+    engine = ENGINES["jaxsim"](task.path)
+    engine.prepare(device.work_of(task), task.steps)
+    engine.run(0.0)
+    for ours, theirs in zip(program.final_state(), engine.final_state(), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
+    found = device.measure(program.task)
+    assert found["finite"]
+    assert found["compile_s"] > 0
+    assert len(found["steps_per_s"]) == 2
 
 
 @pytest.mark.slow
