@@ -21,7 +21,7 @@ import jaxsim
 from jaxsim import parallel
 from jaxsim.data import STATE_FIELDS
 
-__all__ = ["ENGINES", "Engine", "JaxEngine", "MujocoEngine", "Workload"]
+__all__ = ["ENGINES", "Engine", "JaxEngine", "MujocoEngine", "Workload", "bytes_of_call"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _batched(data: Any, work: Workload) -> dict[str, jax.Array]:
     return batch | {k: jnp.asarray(v, jnp.result_type(float)) for k, v in state.items()}
 
 
-def _bytes(compiled: Any, devices: int) -> int:
+def bytes_of_call(compiled: Any, devices: int) -> int:
     """Most memory of a call on all devices: arguments, results and temporaries, shared buffers counted once."""
     sizes = compiled.memory_analysis()
     if sizes is None:
@@ -196,7 +196,7 @@ class JaxEngine:
             jnp.asarray(work.ctrl[k : k + chunk], dtype) for k in range(0, work.steps - chunk + 1, chunk)
         ]
         self._compiled = jax.jit(self._rollout).lower(self._shared, self._initial, self._chunks[0]).compile()
-        return _bytes(self._compiled, count)
+        return bytes_of_call(self._compiled, count)
 
     def run(self, budget: float) -> tuple[int, float]:
         """See `Engine.run`."""
@@ -240,8 +240,8 @@ class JaxEngine:
         return (
             lambda: jax.block_until_ready(forward(*args)),
             lambda: jax.block_until_ready(both(*args)),
-            _bytes(forward, count),
-            _bytes(both, count),
+            bytes_of_call(forward, count),
+            bytes_of_call(both, count),
             seconds,
         )
 
