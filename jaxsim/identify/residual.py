@@ -249,14 +249,14 @@ class Residual:
         p = len(self.names)
         columns: list[Any] = [sparse.csr_array(dr[..., :p].reshape(-1, p))]
         if self._count:
-            columns.append(sparse.block_diag(list(dr[..., p:])))
+            columns.append(sparse.block_diag([sparse.coo_array(x) for x in dr[..., p:]]))
         return sparse.hstack(columns)
 
     def _defect_slopes(self, de: np.ndarray) -> Any:
         """The Jacobian (M n, size) of the weighted defects of linked windows."""
         p, n, linked = len(self.names), self._n, self._linked
         goal = self._windows.target[linked]
-        blocks = sparse.block_diag(list(de[..., p:])).tocsr()
+        blocks = sparse.block_diag([sparse.coo_array(x) for x in de[..., p:]]).tocsr()
         rows = (linked[:, None] * n + np.arange(n)).ravel()
         into = (goal[:, None] * n + np.arange(n)).ravel()
         minus = sparse.csr_array(

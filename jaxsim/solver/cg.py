@@ -1,8 +1,8 @@
 """Nonlinear conjugate gradients on the reduced primal problem, all worlds at once. Native layout.
 
 Directions are those of Polak and Ribiere, restarted where they would turn back, in the metric of M (computation
-chapter, "Constraint solver"; Nocedal and Wright, Numerical Optimization, section 5.2). The line search is Newton's. An
-iteration needs no Hessian, but there are many.
+chapter, "Constraint solver"; Nocedal and Wright, Numerical Optimization, section 5.2). The line search is Newton's, and
+begins where the cost would be least if it stayed quadratic. An iteration needs no Hessian, but there are many.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jaxsim.math.axis import sum_rows
 from jaxsim.model import Model
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem, cost, push
-from jaxsim.solver.linesearch import search
+from jaxsim.solver.linesearch import search, slope_function
 from jaxsim.solver.newton import Solution, start
 from jaxsim.solver.rows import product, with_jacobians
 from jaxsim.structure.rows import RowLayout
@@ -44,7 +44,8 @@ def conjugate_gradients(
     """Minimises the cost, starting from the better of two accelerations; arguments as those of `newton.minimise`.
 
     A world is done when its gradient or the cost that a step saved, both scaled, is below the tolerance, when rounding
-    hides what is left to gain, or when iterations run out.
+    hides what is left to gain, or when iterations run out; without having converged also where the few evaluations that
+    a line search may take found no step that lowers the cost.
     """
     problem = problem.replace(rows=with_jacobians(problem.rows))
     option, rows = model.opt, problem.rows
@@ -61,13 +62,16 @@ def conjugate_gradients(
         """One step of the worlds that are not done."""
         at, p = state.at, state.p
         inertial_p, row_p = multiply(p), product(rows, p)
-        start = sum_rows(state.g * p)
+        start, balance = sum_rows(state.g * p), at.inertial - problem.force
+        smooth_slopes = sum_rows(balance * p), sum_rows(inertial_p * p)
+        _, bend = slope_function(rows, smooth_slopes, at.r, row_p)(jnp.zeros_like(start))
+        first = safe.divide(-start, bend)
         small = jnp.maximum(enough * jnp.sqrt(sum_rows(p * p)), -_SEARCH_RELATIVE * start)
-        small = jnp.where(at.done, jnp.inf, small)
+        small = jnp.where(at.done, jnp.inf, small * first)
         direction = (p, inertial_p, row_p)
-        balance = at.inertial - problem.force
-        t = search(rows, balance, direction, at.r, start, small, option.ls_iterations)
-        t = jnp.where(at.done, 0, t)
+        scaled = jax.tree.map(lambda x: first * x, direction)
+        t = search(rows, balance, scaled, at.r, first * start, small, option.ls_iterations)
+        t = jnp.where(at.done, 0, first * t)
         before = (at.x, at.inertial, at.r)
         x, inertial, r = jax.tree.map(lambda a, b: a + t * b, before, direction)
         moved = at._replace(x=x, inertial=inertial, r=r, push=push(rows, r, x))
@@ -83,12 +87,13 @@ def conjugate_gradients(
         rounding = float(jnp.finfo(new.dtype).eps) * jnp.abs(new)
         near = 0.5 * sum_rows(after.g * after.scaled) <= rounding
         near = near | (scale * jnp.sqrt(sum_rows(after.g * after.g)) < option.tolerance)
-        near = near | (scale * (old - new) < option.tolerance)
+        worse = ~(new <= old + rounding)
+        near = (near | (scale * (old - new) < option.tolerance)) & ~worse
         iterations = at.iterations + ~at.done
         converged = jnp.where(at.done, at.converged, near)
-        lost = jnp.isnan(new)
-        done = at.done | converged | lost | (iterations >= option.iterations)
-        return at._replace(iterations=iterations, converged=converged, done=done)
+        done = at.done | converged | worse | (iterations >= option.iterations)
+        kept = jax.tree.map(lambda new, old: jnp.where(worse, old, new), at, before.at)
+        return kept._replace(iterations=iterations, converged=converged, done=done)
 
     first = start(problem, multiply, smooth, guess)
     g, scaled = gradient(first)

@@ -164,3 +164,37 @@ def test_sweeps_leave_the_tip_of_a_cone() -> None:
     found = jax.jit(jaxsim.forward)(model, jaxsim.make_data(model).replace(qvel=jnp.asarray(mj_data.qvel)))
     assert mj_data.qacc[0] < -40
     np.testing.assert_allclose(found.qacc, mj_data.qacc, atol=1e-9)
+
+
+def test_conjugate_gradients_with_short_line_searches() -> None:
+    """Their steps lower the cost; where none that is tried does, the world has not converged."""
+    model = jaxsim.load_model("""
+        <mujoco>
+          <option solver="CG" iterations="100"/>
+          <worldbody>
+            <geom type="plane" size="5 5 .1"/>
+            <body pos="0 0 .045">
+              <freejoint/>
+              <geom type="capsule" size=".05 .1" euler="85 0 0"/>
+              <body pos=".1 0 0">
+                <joint axis="0 1 0" range="-2 2" damping=".1"/>
+                <geom size=".05" pos=".1 0 0"/>
+              </body>
+            </body>
+          </worldbody>
+        </mujoco>""")
+
+    def solved(evaluations: int) -> tuple[np.ndarray, int]:
+        own = model.replace(opt=model.opt.replace(ls_iterations=jnp.full((), evaluations)))
+        data = forward(own, jaxsim.make_data(own).replace(qvel=jnp.full(own.nv, 0.5)))
+        return np.asarray(data.qacc), int(data.warning) & WarningBit.NOT_CONVERGED
+
+    optimum, warned = solved(50)
+    assert not warned
+    for evaluations in (2, 3, 5):
+        qacc, warned = solved(evaluations)
+        assert not warned
+        np.testing.assert_allclose(qacc, optimum, rtol=0, atol=1e-3)
+    qacc, warned = solved(1)
+    assert warned
+    assert np.abs(qacc).max() < 2 * np.abs(optimum).max()
