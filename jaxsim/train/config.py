@@ -112,6 +112,7 @@ class Config:
       randomise: whether each world has masses, frictions and gains of its own; see `jaxsim.envs.randomise`.
       reward_scale: what rewards are multiplied by before they are learned from.
       evals: how often the policy is tried, and a checkpoint written.
+      keep: how many of the newest checkpoints stay, beside that of the greatest return; 0: all.
       eval_worlds: in how many worlds.
       goal: return that is asked for, drawn in the curve; 0: none.
       out: folder of results; empty: `runs/` and the name of the file, or without one of algorithm and environment.
@@ -130,6 +131,7 @@ class Config:
     randomise: bool = False
     reward_scale: float = 1.0
     evals: int = 10
+    keep: int = 3
     eval_worlds: int = 16
     goal: float = 0.0
     out: str = ""
@@ -239,6 +241,8 @@ def _check(config: Config, where: str) -> None:
     for name in ("steps", "worlds", "evals", "eval_worlds"):
         if getattr(config, name) < 1:
             raise ConfigError(f"{where}: {name} is {getattr(config, name)}, and must be at least 1")
+    if config.keep < 0:
+        raise ConfigError(f"{where}: keep is {config.keep}, and must be at least 1, or 0 for all")
     if config.algorithm == "ppo" and config.ppo.batch_size * config.ppo.num_minibatches % config.worlds:
         raise ConfigError(
             f"{where}: ppo.batch_size x ppo.num_minibatches, {config.ppo.batch_size} x "

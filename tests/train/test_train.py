@@ -19,7 +19,7 @@ pytest.importorskip("yaml")
 
 from jaxsim.cli import main
 from jaxsim.cli.train import settings
-from jaxsim.train import Config, ConfigError, Shac, read, restore, rows, train
+from jaxsim.train import Config, ConfigError, Shac, checkpoints, evaluate, read, restore, rows, summary, train
 from jaxsim.train.normalise import Statistics
 from jaxsim.train.shac import Trainer, Window, _returns
 
@@ -104,6 +104,7 @@ def tiny(tmp_path):
         ({"task.ctrl_d": 0.1}, r"no setting 'ctrl_d' \(did you mean 'ctrl_dt'\?\)"),
         ({"algorithm": "shak"}, r"no algorithm 'shak' \(did you mean 'shac'\?\)"),
         ({"worlds": 0}, "worlds is 0, and must be at least 1"),
+        ({"keep": -1}, "keep is -1, and must be at least 1, or 0 for all"),
         ({"algorithm": "ppo", "worlds": 3}, "must be a multiple of worlds, 3"),
     ],
 )
@@ -263,6 +264,66 @@ def test_interrupted_and_resumed_is_the_same_curve(tiny, tmp_path):
     assert list(parts.glob("events*"))
     one, other = (restore(out)[-1] for out in (whole, str(parts)))
     jax.tree.map(np.testing.assert_array_equal, one, other)
+
+
+@pytest.fixture
+def unlearned(tiny, tmp_path):
+    """A run that learns nothing but noise, for a rate that is far too large: its best policy is not its last."""
+    steep = {"out": str(tmp_path / "run"), "keep": 1, "shac.policy_rate": 30.0, "evals": 10}
+    return train(read(tiny, steep))
+
+
+def test_a_checkpoint_is_chosen(unlearned, capsys):
+    """The newest stays, and the best; each acts as it did when it was tried."""
+    table = {int(row["steps"]): row["return"] for row in rows(unlearned / "metrics.csv")}
+    best, latest = max(table, key=table.__getitem__), max(table)
+    assert best < latest
+    there = checkpoints(str(unlearned))
+    assert there == {step: table[step] for step in (best, latest)}
+
+    config, env, act, newest = restore(unlearned)
+    trials = jax.random.split(jax.random.fold_in(jax.random.key(config.seed), 1))[1]
+    for step, same in ((best, "best"), (latest, "latest")):
+        policy = restore(unlearned, step)[-1]
+        jax.tree.map(np.testing.assert_array_equal, policy, restore(unlearned, same)[-1])
+        earned = summary(evaluate(env, act, policy, trials, config.eval_worlds))["return"]
+        np.testing.assert_allclose(earned, there[step], rtol=1e-5)  # float32, and 8 digits in the table
+    jax.tree.map(np.testing.assert_array_equal, newest, restore(unlearned, latest)[-1])
+
+    for step in (best, "best"):
+        main(["play", str(unlearned), "--checkpoint", str(step), "--seed", "3"])
+        assert "line: return" in capsys.readouterr().out
+    with np.load(unlearned / "play.npz") as saved:
+        key = jax.random.key(3)
+        expected = evaluate(env, act, restore(unlearned, best)[-1], key, 1, ("qpos",))["qpos"]
+        np.testing.assert_allclose(saved["qpos"], expected, rtol=1e-5)
+
+
+def test_a_checkpoint_that_is_not_there(tiny, unlearned, tmp_path, capsys):
+    steps = ", ".join(map(str, checkpoints(unlearned)))
+    for wrong in (7, "bset", -60):
+        with pytest.raises(ConfigError, match=rf"no checkpoint {wrong!r}; there are {steps}, `best` and `l"):
+            restore(unlearned, wrong)
+    with pytest.raises(SystemExit):
+        main(["play", str(unlearned), "--checkpoint", "7"])
+    assert f"no checkpoint 7; there are {steps}, `best`" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match=r"cannot read .*config\.yaml"):
+        checkpoints(tmp_path / "none")
+    with pytest.raises(ConfigError, match=r"cannot read .*config\.yaml"):
+        restore(tmp_path / "none", "best")
+
+
+def test_all_checkpoints_stay_where_asked(tiny, tmp_path):
+    config = read(tiny, {"out": str(tmp_path / "all"), "keep": 0})
+
+    def interrupt(row):
+        if row["steps"] >= 240:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, interrupt)
+    out = train(dataclasses.replace(config, resume=True, keep=0))
+    assert list(checkpoints(out)) == [0, 120, 240, 360, 480, 600]
 
 
 def test_what_is_wrong_with_settings_from_python(tmp_path):
