@@ -172,7 +172,7 @@ def _shac(env: Env, config: Config, tell: Any, saved: Checkpoints, step: int | N
     many = None
     if config.randomise:
         keys = jax.random.split(jax.random.fold_in(starts, 1), config.worlds)
-        many = Randomised(env, lambda model: randomise(model, keys))
+        many = Randomised(env, lambda model: randomise(model, keys, **config.ranges))
     trainer = Trainer(env, config, many)
     each = config.worlds * config.shac.horizon
     updates = -(-config.steps // each)
