@@ -135,6 +135,8 @@ def _separate(document: Document, element: Element, values: Any) -> np.ndarray:
 
 
 def _builtin(element: Element, values: Any) -> np.ndarray:
+    if values["nchannel"] != 3:
+        raise element.error("a builtin pattern has 3 channels", attribute="nchannel")
     width = values["width"]
     height = width if values["type"] != "2d" else values["height"]
     if width < 1 or height < 1:
