@@ -70,8 +70,8 @@ def test_numbers_that_are_none(text, message):
 
 def test_a_number_that_is_not_given():
     """Where nothing is needed a first nan says so, as in C; keyframes have it anywhere."""
-    text = """<mujoco><worldbody><body><joint name='j'/><joint name='k'/><geom size='1' euler='nan 0 0'/></body></worldbody>
-      <keyframe><key qpos='1 nan'/></keyframe></mujoco>"""
+    text = """<mujoco><worldbody><body><joint name='j'/><joint name='k'/>
+      <geom size='1' euler='nan 0 0'/></body></worldbody><keyframe><key qpos='1 nan'/></keyframe></mujoco>"""
     model = load_model(text)
     assert model.geom_quat.tolist() == [[1, 0, 0, 0]]
     assert model.key_qpos.tolist() == [[1, 0]]

@@ -149,7 +149,8 @@ def rich():
     return jaxsim.load_model("""
     <mujoco><asset><hfield name="hills" nrow="2" ncol="2" size="1 1 1 1"/></asset>
       <worldbody><geom name="hills" type="hfield" hfield="hills" pos="0 0 -9"/>
-        <body name="ball"><joint/><geom name="g" size="0.1"/><site name="s"/><site name="r" pos="1 0 0"/></body></worldbody>
+        <body name="ball"><joint/><geom name="g" size="0.1"/><site name="s"/><site name="r" pos="1 0 0"/></body>
+      </worldbody>
       <contact><pair name="p" geom1="hills" geom2="g"/></contact>
       <tendon><spatial name="t"><site site="s"/><site site="r"/></spatial></tendon>
       <sensor><touch name="felt" site="s"/></sensor></mujoco>""")
@@ -237,7 +238,7 @@ def test_buffers_are_not_less_than_what_is_chosen(model, size, tmp_path):
 def test_nothing_in_place_of_an_array(model):
     with pytest.raises(TypeError, match=r"body_mass cannot be None, it is an array; axes for vmap begin with jax"):
         model.replace(body_mass=None)
-    with pytest.raises(TypeError, match="Model.replace: opt: expected Option, got None"):
+    with pytest.raises(TypeError, match=r"Model\.replace: opt: expected Option, got None"):
         model.replace(opt=None)
     assert model.replace(onset=None).onset is None
     axes = jax.tree.map(lambda x: None, model)
