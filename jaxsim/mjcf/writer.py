@@ -124,12 +124,12 @@ def _as_freejoint(
     more = [
         name
         for name, usual in known.items()
-        if name not in (*_OF_FREE, "class") and not np.array_equal(resolved[name], usual)
+        if name not in (*_OF_FREE, "class") and np.any(resolved[name] != usual)
     ]
     if more:
         raise element.error(
-            "attached with another alignfree than the whole model's, which in a text only a freejoint can say, and that "
-            f"has no {more[0]}; give both models one alignfree",
+            "attached with another alignfree than the whole model's, which in a text only a freejoint can say, and "
+            f"that has no {more[0]}; give both models one alignfree",
             attribute=more[0],
         )
     named = {name: x for name, x in attributes.items() if name == "name"}

@@ -36,7 +36,9 @@ def test_absurd_numbers(place, number):
     assert isinstance(found, Model)
 
 
-BODY = "<worldbody><body name='a'><joint/><inertial pos='{}' mass='1' diaginertia='1 1 1'/></body></worldbody>"
+BODY = (
+    "<worldbody><body name='a'><joint/><inertial pos='{}' mass='1' diaginertia='1 1 1'/></body></worldbody>"
+)
 ZERO = "0 0 0"
 
 

@@ -95,7 +95,9 @@ def test_free_joints_say_how_they_align(ours, theirs):
     assert f'<freejoint name="c_f" group="2" align="{theirs}"/>' in spec.to_xml()
     assert not differences(check(spec.to_xml()), check(parent, assets))
     damped = {"child.xml": child.format(theirs, 'damping="1"').encode()}
-    with pytest.raises(MjcfError, match=r"damping=.*a freejoint can say, and that has no damping; give both mod"):
+    with pytest.raises(
+        MjcfError, match=r"damping=.*a freejoint can say, and that has no damping; give both mod"
+    ):
         Spec.from_string(parent, assets=damped).to_xml()
     check(parent, damped)
 

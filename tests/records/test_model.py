@@ -236,7 +236,9 @@ def test_buffers_are_not_less_than_what_is_chosen(model, size, tmp_path):
 
 
 def test_nothing_in_place_of_an_array(model):
-    with pytest.raises(TypeError, match=r"body_mass cannot be None, it is an array; axes for vmap begin with jax"):
+    with pytest.raises(
+        TypeError, match=r"body_mass cannot be None, it is an array; axes for vmap begin with jax"
+    ):
         model.replace(body_mass=None)
     with pytest.raises(TypeError, match=r"Model\.replace: opt: expected Option, got None"):
         model.replace(opt=None)

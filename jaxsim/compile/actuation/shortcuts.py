@@ -298,7 +298,6 @@ def _thermal(actuator: General, element: Element, thermal: list[float]) -> None:
         raise element.error("thermal resistance and capacitance must be positive", attribute="thermal")
     actuator.dynprm[2:5] = [resistance, capacitance, ambient]
     actuator.gainprm[2:4] = [coefficient, reference]
-    return True
 
 
 _SHORTCUTS: dict[str, tuple[GainType, Callable[[General, Element, bool], None]]] = {
