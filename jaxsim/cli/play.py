@@ -58,7 +58,7 @@ def play(
         config, env, act, policy = restore(run, _step(checkpoint))
     except ConfigError as error:
         raise CommandError(str(error)) from error
-    console, fields = Console(markup=False), (*POSE, *_FIELDS)
+    console, fields = Console(markup=False, soft_wrap=True), (*POSE, *_FIELDS)
     with console.status(f"playing {config.env}"):
         key = jax.random.key(seed)
         episodes = jax.jit(lambda p: evaluate(env, act, p, key, worlds, fields))(policy)

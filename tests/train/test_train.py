@@ -350,6 +350,12 @@ def test_a_checkpoint_that_is_not_there(tiny, unlearned, tmp_path, capsys):
         restore(tmp_path / "none", "best")
 
 
+def test_the_command_to_play_is_said_in_one_line(tiny, tmp_path, capsys):
+    out = tmp_path / ("a-folder-of-a-long-name" * 5)
+    main(["train", str(tiny), "--out", str(out), "--steps", "60", "--evals", "1"])
+    assert f"play: jaxsim play {out}\n" in capsys.readouterr().out
+
+
 def test_all_checkpoints_stay_where_asked(tiny, tmp_path):
     config = read(tiny, {"out": str(tmp_path / "all"), "keep": 0})
 
