@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import operator
 
-from jaxsim.enums import ObjType
+from jaxsim.enums import PREFIXES, ObjType
 from jaxsim.pytree import Record, label
 from jaxsim.views import View
 
@@ -124,6 +124,11 @@ class Catalogue(ByName, Record):
 
     def _view(self, kind: ObjType, key: str | int) -> View:
         return View(self, self, kind, self.find(kind, key))
+
+    def _whose(self, name: str, row: int) -> str:
+        kinds = [kind for kind, prefix in PREFIXES.items() if name.startswith(f"{prefix}_")]
+        found = [own for kind in kinds for own in self._names_of(kind)[row : row + 1] if own]
+        return f" of {found[0]!r}" if found else super()._whose(name, row)
 
     def mesh(self, key: str | int) -> View:
         """One mesh, with its vertices and faces."""

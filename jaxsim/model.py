@@ -89,9 +89,9 @@ class Model(Catalogue):
     body_quat: Array = leaf("nbody 4", "orientation in the parent frame")
     body_ipos: Array = leaf("nbody 3", "centre of mass in the body frame, m")
     body_iquat: Array = leaf("nbody 4", "principal axes of inertia in the body frame")
-    body_mass: Array = leaf("nbody", "kg")
+    body_mass: Array = leaf("nbody", "kg", least=0)
     body_subtreemass: Array = leaf("nbody", "mass of the body and all below it, kg")
-    body_inertia: Array = leaf("nbody 3", "principal moments of inertia, kg m^2")
+    body_inertia: Array = leaf("nbody 3", "principal moments of inertia, kg m^2", least=0)
     body_invweight0: Array = leaf("nbody 2", "mean inverse inertia at qpos0, 1/kg and 1/(kg m^2)")
     body_gravcomp: Array = leaf("nbody", "gravity compensation, in units of body weight")
     body_user: Array = leaf("nbody nuser_body", "user data", inert=True)
@@ -124,7 +124,7 @@ class Model(Catalogue):
     dof_treeid: np.ndarray = static("nv", "kinematic tree")
     dof_solref: Array = leaf("nv 2", "friction loss constraint: time constant (s), damping ratio")
     dof_solimp: Array = leaf("nv 5", "friction loss constraint: impedance")
-    dof_frictionloss: Array = leaf("nv", "dry friction, N or N m")
+    dof_frictionloss: Array = leaf("nv", "dry friction, N or N m", least=0)
     dof_armature: Array = leaf("nv", "inertia added to the diagonal of M, kg or kg m^2")
     dof_damping: Array = leaf("nv", "viscous damping, N s/m or N m s/rad")
     dof_dampingpoly: Array = leaf("nv 2", "damping coefficients of the second and third order")
@@ -157,7 +157,7 @@ class Model(Catalogue):
     geom_rbound: Array = leaf("ngeom", "radius of the bounding sphere, m; 0: plane")
     geom_pos: Array = leaf("ngeom 3", "position in the body frame, m")
     geom_quat: Array = leaf("ngeom 4", "orientation in the body frame")
-    geom_friction: Array = leaf("ngeom 3", "sliding, torsional (m) and rolling (m) friction")
+    geom_friction: Array = leaf("ngeom 3", "sliding, torsional (m) and rolling (m) friction", least=0)
     geom_margin: Array = leaf("ngeom", "inflation for contact, m")
     geom_gap: Array = leaf("ngeom", "extra distance at which a contact is detected, m")
     geom_surfacevel: Array = leaf(
@@ -258,7 +258,7 @@ class Model(Catalogue):
     mesh_quat: Array = leaf("nmesh 4", "rotation applied at compile")
 
     # height fields
-    hfield_size: Array = leaf("nhfield 4", "half width, half depth, height, base, m")
+    hfield_size: Array = leaf("nhfield 4", "half width, half depth, height, base, m", least=0)
     hfield_nrow: np.ndarray = static("nhfield", "rows")
     hfield_ncol: np.ndarray = static("nhfield", "columns")
     hfield_adr: np.ndarray = static("nhfield", "first number in hfield_data")
@@ -293,7 +293,7 @@ class Model(Catalogue):
     pair_margin: Array = leaf("npair", "m")
     pair_gap: Array = leaf("npair", "m")
     pair_adhesion: Array = leaf("npair", "adhesive force of contacts, N", optional=True)
-    pair_friction: Array = leaf("npair 5", "two tangential, torsional, two rolling")
+    pair_friction: Array = leaf("npair 5", "two tangential, torsional, two rolling", least=0)
     exclude_signature: np.ndarray = static("nexclude", "(body1 << 16) + body2")
 
     # equality constraints
@@ -328,8 +328,8 @@ class Model(Catalogue):
     tendon_stiffnesspoly: Array = leaf("ntendon 2", "stiffness of the second and third order", optional=True)
     tendon_damping: Array = leaf("ntendon", "N s/m", optional=True)
     tendon_dampingpoly: Array = leaf("ntendon 2", "damping of the second and third order", optional=True)
-    tendon_armature: Array = leaf("ntendon", "inertia of tendon velocity, kg", optional=True)
-    tendon_frictionloss: Array = leaf("ntendon", "N", optional=True)
+    tendon_armature: Array = leaf("ntendon", "inertia of tendon velocity, kg", optional=True, least=0)
+    tendon_frictionloss: Array = leaf("ntendon", "N", optional=True, least=0)
     tendon_lengthspring: Array = leaf("ntendon 2", "range of relaxed lengths, m")
     tendon_length0: Array = leaf("ntendon", "length at qpos0, m")
     tendon_invweight0: Array = leaf("ntendon", "inverse inertia at qpos0, 1/kg")
@@ -390,8 +390,8 @@ class Model(Catalogue):
     sensor_adr: np.ndarray = static("nsensor", "first output")
     sensor_history: np.ndarray = static("nsensor 2", "samples kept, interpolation")
     sensor_historyadr: np.ndarray = static("nsensor", "address in the history buffer; -1: none")
-    sensor_cutoff: Array = leaf("nsensor", "clipping threshold; 0: none")
-    sensor_noise: Array = leaf("nsensor", "standard deviation; information only")
+    sensor_cutoff: Array = leaf("nsensor", "clipping threshold; 0: none", least=0)
+    sensor_noise: Array = leaf("nsensor", "standard deviation; information only", least=0)
     sensor_delay: Array = leaf("nsensor", "s")
     sensor_interval: Array = leaf("nsensor 2", "period and phase, s")
     sensor_user: Array = leaf("nsensor nuser_sensor", "user data", inert=True)
@@ -432,8 +432,8 @@ class Model(Catalogue):
         "ngeom 2", "most columns and rows of a height field's cells under the geom: structure.cells"
     )
     modelname: str = label("name of the model", default="MuJoCo Model")
-    nconmax: int = static("", "contact slots by hand; -1: chosen from the model", default=-1)
-    njmax: int = static("", "constraint rows by hand; -1: chosen from the model", default=-1)
+    nconmax: int = static("", "contact slots by hand; -1: chosen from the model", default=-1, least=-1)
+    njmax: int = static("", "constraint rows by hand; -1: chosen from the model", default=-1, least=-1)
     max_geom_pairs: str = static(
         "",
         'pairs that the broad phase keeps, by hand, as "sphere box 40, box box 20"; "": chosen from the model',
@@ -452,7 +452,9 @@ class Model(Catalogue):
 
         Raises:
           TypeError: a name is not a field, a field is a size or says how objects hang together, which other fields
-            follow from, or a static field gets a value that it cannot have.
+            follow from, a static field gets a value that it cannot have, or an array None.
+          ValueError: a number is less than it may be: a negative mass, say. The files of models are taken as the C
+            compiler takes them, which minds fewer.
         """
         fixed = sorted(name for name in fields if name in self._statics and _STRUCTURE.fullmatch(name))
         if fixed:

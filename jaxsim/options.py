@@ -12,7 +12,7 @@ __all__ = ["Option", "Statistic"]
 class Option(Record):
     """The fields of mjOption (MJCF reference, `option`)."""
 
-    timestep: Array = leaf("", "integration step, s")
+    timestep: Array = leaf("", "integration step, s", least=0)
     impratio: Array = leaf("", "friction-to-normal ratio of contact impedance")
     tolerance: Array = leaf("", "termination threshold of the main solver, scaled improvement or gradient")
     ls_tolerance: Array = leaf("", "termination threshold of the line search, relative to tolerance")
@@ -22,12 +22,12 @@ class Option(Record):
     gravity: Array = leaf("3", "gravitational acceleration, m/s^2, world frame")
     wind: Array = leaf("3", "velocity of the medium, m/s, world frame")
     magnetic: Array = leaf("3", "magnetic flux, world frame")
-    density: Array = leaf("", "density of the medium, kg/m^3", optional=True)
-    viscosity: Array = leaf("", "viscosity of the medium, Pa s", optional=True)
+    density: Array = leaf("", "density of the medium, kg/m^3", optional=True, least=0)
+    viscosity: Array = leaf("", "viscosity of the medium, Pa s", optional=True, least=0)
     o_margin: Array = leaf("", "contact margin when EnableBit.OVERRIDE is set, m")
     o_solref: Array = leaf("2", "contact solref when EnableBit.OVERRIDE is set")
     o_solimp: Array = leaf("5", "contact solimp when EnableBit.OVERRIDE is set")
-    o_friction: Array = leaf("5", "contact friction when EnableBit.OVERRIDE is set")
+    o_friction: Array = leaf("5", "contact friction when EnableBit.OVERRIDE is set", least=0)
     iterations: Array = leaf("", "most iterations of the main solver", dtype=int)
     ls_iterations: Array = leaf("", "most iterations of the line search", dtype=int)
     noslip_iterations: Array = leaf("", "most iterations of the no-slip solver", dtype=int, optional=True)

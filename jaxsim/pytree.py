@@ -42,6 +42,7 @@ def leaf(
     inert: bool = False,
     single: bool = False,
     optional: bool = False,
+    least: float | None = None,
 ) -> Any:
     """Declares a traced field.
 
@@ -53,12 +54,20 @@ def leaf(
       inert: whether no computation of jaxsim's reads it; see `bare`.
       single: whether mjModel stores it in single precision, so that the compiler rounds it.
       optional: whether programs leave out what it drives while it is all zero; see `Record.has`.
+      least: the least number that `replace` takes; numbers that are traced are not looked at.
     """
-    kinds = {"inert": inert, "single": single, "optional": optional}
+    kinds = {"inert": inert, "single": single, "optional": optional, "least": least}
     return _declare("leaf", default, shape=shape, doc=doc, dtype=dtype, **kinds)
 
 
-def static(shape: str = "", doc: str = "", *, dtype: Any = int, default: Any = dataclasses.MISSING) -> Any:
+def static(
+    shape: str = "",
+    doc: str = "",
+    *,
+    dtype: Any = int,
+    default: Any = dataclasses.MISSING,
+    least: int | None = None,
+) -> Any:
     """Declares a field that is part of the compiled program.
 
     Args:
@@ -66,8 +75,9 @@ def static(shape: str = "", doc: str = "", *, dtype: Any = int, default: Any = d
       doc: meaning and unit.
       dtype: of the host array, where `int` has 32 bits as in mjModel; else the class of the value.
       default: value when the constructor gets none.
+      least: the least integer that it may be.
     """
-    return _declare("static", default, shape=shape, doc=doc, dtype=dtype)
+    return _declare("static", default, shape=shape, doc=doc, dtype=dtype, least=least)
 
 
 def label(doc: str = "", *, dtype: Any = str, default: Any) -> Any:
@@ -141,7 +151,8 @@ class Record:
         """Returns a copy with some fields replaced; integers become numbers of the field's type.
 
         Raises:
-          TypeError: a name is not a field, or a static field gets a value that it cannot have.
+          TypeError: a name is not a field, a static field gets a value that it cannot have, or an array None.
+          ValueError: a number is less than its field may be.
         """
         known = type(self).__dataclass_fields__  # pyright: ignore
         for name in fields:
@@ -155,6 +166,9 @@ class Record:
             if known[name].metadata.get("dtype") is float and _is_whole(x)
         }
         fields |= {name: x.astype(_float_of(self.__dict__[name])) for name, x in whole.items()}
+        for name in self._leaf_names:
+            if name in fields and _has_arrays(self.__dict__[name]):  # else it says which axes are of worlds
+                self._check_leaf(known[name], fields[name])
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         new.__dict__.update(fields)
@@ -169,6 +183,36 @@ class Record:
         if unchanged:
             _keep_key(new, self._program_key())
         return new
+
+    def _check_leaf(self, field: dataclasses.Field[Any], value: Any) -> None:
+        """Refuses a value that a traced field cannot have, as far as that is known.
+
+        Raises:
+          TypeError: it is None where arrays are, or no record where one is.
+          ValueError: a number is too small.
+        """
+        what, least = f"{type(self).__name__}.replace: {field.name}", field.metadata.get("least")
+        before = self.__dict__[field.name]
+        if value is None and field.default is None:
+            return
+        if isinstance(before, Record) and not isinstance(value, Record):
+            raise TypeError(f"{what}: expected {type(before).__name__}, got {value!r}")
+        if value is None:
+            raise TypeError(
+                f"{what} cannot be None, it is an array; axes for vmap begin with jax.tree.map(lambda x: None, record)"
+            )
+        if least is None or not _is_known(value):
+            return
+        numbers = np.asarray(value)
+        for index in np.argwhere(~(numbers >= least))[:1]:
+            place, number = tuple(index.tolist()), numbers[tuple(index)]
+            dims = len(field.metadata["shape"].split())
+            whose = self._whose(field.name, place[len(place) - dims] if dims else 0)
+            raise ValueError(f"{what}{whose} is {number:g}, and must be at least {least:g}")
+
+    def _whose(self, name: str, row: int) -> str:
+        """In words, whose number is in a row of a field."""
+        return f"[{row}]" if type(self).__dataclass_fields__[name].metadata["shape"] else ""  # pyright: ignore
 
     def _hint(self, name: str) -> str:
         """Where a field that there is not may be instead."""
@@ -229,6 +273,18 @@ class Record:
         return tuple(f for f in dataclasses.fields(cls) if f.name in cls._leaf_names)  # pyright: ignore
 
 
+def _has_arrays(x: Any) -> bool:
+    """Whether it is an array, or a record that holds some."""
+    return any(hasattr(leaf, "dtype") for leaf in jax.tree.leaves(x))
+
+
+def _is_known(x: Any) -> bool:
+    """Whether it is a number or an array of this host's, not traced."""
+    if isinstance(x, jax.Array):
+        return not isinstance(x, Tracer) and x.is_fully_addressable and x.dtype.kind in "iuf"
+    return isinstance(x, int | float | np.generic) or (isinstance(x, np.ndarray) and x.dtype.kind in "iuf")
+
+
 def _is_listed(x: Any) -> bool:
     """Whether it is numbers in a list, or lists of such."""
     return (
@@ -286,9 +342,7 @@ def _is_zero(x: Any) -> bool:
     """Whether x is known to be all zero: a number or an array of this host's, not traced, or without entries."""
     if isinstance(x, jax.Array) and not x.size:
         return True
-    if isinstance(x, jax.Array) and (isinstance(x, Tracer) or not x.is_fully_addressable):
-        return False
-    return isinstance(x, (jax.Array, np.ndarray, np.generic, int, float)) and not np.any(np.asarray(x))
+    return _is_known(x) and not np.any(np.asarray(x))
 
 
 _keep_key = Record._key.__set__  # pyright: ignore  # a frozen record refuses assignment
@@ -326,6 +380,7 @@ def _settle(cls: type[Record], field: dataclasses.Field[Any], value: Any) -> Any
 
     Raises:
       TypeError: the value is traced, or has another type or number of dimensions.
+      ValueError: it is less than it may be.
     """
     what = f"{cls.__name__}.{field.name}"
     if any(isinstance(x, Tracer) for x in jax.tree.leaves(value)):
@@ -338,19 +393,23 @@ def _settle(cls: type[Record], field: dataclasses.Field[Any], value: Any) -> Any
         if dims:
             return frozen(_array(value, np.dtype(np.int32 if dtype is int else dtype), len(dims)))
         if dtype is int:
-            return _integer(value, field.metadata.get("doc", ""))
-    except TypeError as error:
-        raise TypeError(f"{what}: {error}") from None
+            return _integer(value, field.metadata)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: {error}") from None
     if isinstance(dtype, type) and not isinstance(value, dtype):
         raise TypeError(f"{what}: expected {dtype.__name__}, got {type(value).__name__}")
     return frozen(value)
 
 
-def _integer(value: Any, doc: str) -> int:
+def _integer(value: Any, declared: Mapping[str, Any]) -> int:
+    doc, least = declared.get("doc", ""), declared.get("least")
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise TypeError(f"expected an integer ({doc}), got {type(value).__name__} {value!r}") from None
+    if least is not None and number < least:
+        raise ValueError(f"expected at least {least} ({doc}), got {number}")
+    return number
 
 
 def _array(value: Any, dtype: np.dtype[Any], ndim: int) -> np.ndarray:

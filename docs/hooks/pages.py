@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import jaxsim
+from jaxsim import mjx
 from jaxsim.hulls import Hulls
 from jaxsim.options import Statistic
 from jaxsim.pipeline import per_world
@@ -31,6 +33,7 @@ def on_files(files: Any, config: Any) -> Any:
         files.append(File.generated(config, page, abs_src_path=str(RESULTS / source)))
     files.append(File.generated(config, "api/fields.md", content=fields()))
     files.append(File.generated(config, "api/stages.md", content=stages()))
+    files.append(File.generated(config, "api/mjx.md", content=of_mjx()))
     return files
 
 
@@ -57,9 +60,34 @@ def fields() -> str:
 def stages() -> str:
     """The stages of a step."""
     about = (per_world.__doc__ or "").strip()
-    lines = ["# Stages", "", about, "", "| `jaxsim.` | does |", "|---|---|"]
-    lines += [f"| `{name}` | {_first_line(getattr(per_world, name))} |" for name in per_world.__all__]
+    lines = ["# Stages", "", about, "", *_table("jaxsim.", per_world, per_world.__all__)]
     return "\n".join(lines) + "\n"
+
+
+def of_mjx() -> str:
+    """The package of MJX's names: what is made of the engine's as a table, what is written there in full."""
+    about = (
+        (mjx.__doc__ or "").strip().replace("docs/coming-from-mjx.md", "[its page](../coming-from-mjx.md)")
+    )
+    names = [name for name in mjx.__all__ if name not in ("enums", "math")]
+    places = {name: getattr(mjx, name).__module__ for name in names}
+    written = [name for name, place in places.items() if place.startswith("jaxsim.mjx.")]
+    enums = [name for name, place in places.items() if place == "jaxsim.enums"]
+    engine = [name for name in names if name not in (*written, *enums)]
+    lines = ["# jaxsim.mjx", "", about, "", "## Stages of the engine", "", *_table("mjx.", mjx, engine)]
+    lines += ["", "## Functions and records"]
+    lines += [f"\n::: {places[name]}.{name}" for name in written]
+    lines += ["", "## Enumerations", "", "Those of the [engine](enums.md): "]
+    lines[-1] += ", ".join(f"`{name}`" for name in enums) + "."
+    lines += ["", "## mjx.math", "", (mjx.math.__doc__ or "").strip()]
+    lines += [f"\n::: jaxsim.mjx.math.{name}" for name in mjx.math.__all__]
+    return "\n".join(lines) + "\n"
+
+
+def _table(before: str, module: Any, names: Iterable[str]) -> list[str]:
+    """Functions and what each does, in a line."""
+    rows = [f"| `{name}` | {_first_line(getattr(module, name))} |" for name in names]
+    return [f"| `{before}` | does |", "|---|---|", *rows]
 
 
 def _first_line(item: Any) -> str:

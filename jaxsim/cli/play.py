@@ -23,16 +23,19 @@ _FPS = 30
 def play(
     run: tyro.conf.Positional[Path],
     /,
+    checkpoint: str = "latest",
     worlds: Annotated[int, tyro.conf.arg(aliases=["-w"])] = 1,
     seed: int = 0,
     out: Path | None = None,
     plot: Path | None = None,
     video: Path | None = None,
 ) -> None:
-    """Runs the newest policy of a training for an episode, without noise, and says what it earned.
+    """Runs a policy of a training for an episode, without noise, and says what it earned.
 
     Args:
         run: Folder of a training's results.
+        checkpoint: Which policy: `latest`, `best` (of the greatest return), or the steps of a checkpoint, as the
+            folder `checkpoints` has them.
         worlds: Number of worlds, each with its own start.
         seed: Of the starts.
         out: Write the trajectories to this .npz file; default: `play.npz` in the folder.
@@ -52,10 +55,10 @@ def play(
         raise CommandError("--worlds must be at least 1")
     check_outputs(out, plot, video)
     try:
-        config, env, act, policy = restore(run)
+        config, env, act, policy = restore(run, _step(checkpoint))
     except ConfigError as error:
         raise CommandError(str(error)) from error
-    console, fields = Console(markup=False), (*POSE, *_FIELDS)
+    console, fields = Console(markup=False, soft_wrap=True), (*POSE, *_FIELDS)
     with console.status(f"playing {config.env}"):
         key = jax.random.key(seed)
         episodes = jax.jit(lambda p: evaluate(env, act, p, key, worlds, fields))(policy)
@@ -81,6 +84,11 @@ def play(
         with console.status("filming"):
             _film(video, env, got)
         console.print(f"video: {video}", highlight=False)
+
+
+def _step(checkpoint: str) -> Any:
+    """Steps as a number, `best` and `latest` as they are."""
+    return int(checkpoint) if checkpoint.isdecimal() else checkpoint
 
 
 def _film(file: Path, env: Any, episodes: dict[str, Any]) -> None:

@@ -39,7 +39,7 @@ def train(config: tyro.conf.Positional[Path], /, changes: tyro.conf.Suppress[tup
     try:
         chosen = read(config, settings(changes))
 
-        console = Console(markup=False)
+        console = Console(markup=False, soft_wrap=True)
         console.print(f"{chosen.algorithm} learns {chosen.env}: results in {chosen.out}", highlight=False)
         columns = (
             TextColumn("{task.completed:,.0f} of {task.total:,.0f} steps"),

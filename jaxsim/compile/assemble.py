@@ -55,14 +55,14 @@ def compile_document(
 
     Raises:
         MjcfError: the model is not valid, or uses a feature that is not built.
+        ValueError: a size is less than -1.
     """
     budgets = None if max_geom_pairs is None else str(max_geom_pairs)
     given = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": budgets}
+    sizes = {name: size for name, size in given.items() if size is not None}
     try:
         with np.errstate(all="ignore"):
-            fields = _compile(document)
-            sizes = {name: size for name, size in given.items() if size is not None}
-            return with_voxels(from_fields(fields | sizes))
+            model = with_voxels(from_fields(_compile(document)))
     except MjcfError:
         raise
     except ArithmeticError as error:
@@ -71,6 +71,7 @@ def compile_document(
         ) from None
     except ValueError as error:
         raise document.root.error(f"the model cannot be compiled: {error}") from error
+    return model.replace(**sizes)
 
 
 def _compile(document: Document) -> dict[str, Any]:

@@ -83,6 +83,8 @@ def _bodies_or_sites(names: Names, item: _Equality) -> None:
             item.data[:3] = [0.0] * 3
     else:
         item.objtype, kind = ObjType.SITE, "site"
+    if not values[f"{kind}1"]:
+        raise element.error("give body1 and an anchor, or site1 and site2", attribute="anchor")
     if anchor is not None:
         item.data[:3] = anchor.tolist()
     if weld:

@@ -14,6 +14,8 @@ from jaxsim.mjcf import Document, Element
 __all__ = ["HField", "compile_hfield", "hfield_fields"]
 
 _MAX_CELLS = 1 << 27
+_OWN = "image/vnd.mujoco.hfield"
+"""Type of content of MuJoCo's binary files."""
 
 
 @dataclass(eq=False)
@@ -42,7 +44,9 @@ def compile_hfield(document: Document, element: Element, name: str, index: int) 
         if nrow or ncol or values["elevation"] is not None:
             raise element.error("give either a file or nrow, ncol and elevation", attribute="file")
         file, content = document.open_asset(element, "file")
-        kind = values["content_type"] or ("image/png" if file.lower().endswith(".png") else "")
+        kind = values["content_type"] or ("image/png" if file.lower().endswith(".png") else _OWN)
+        if kind not in ("image/png", _OWN):
+            raise element.error(f"expected image/png or {_OWN}", attribute="content_type")
         data = _png(element, content) if kind == "image/png" else _binary(element, content)
     elif nrow > 0 and ncol > 0:
         data = _inline(element, nrow, ncol, values["elevation"])

@@ -41,6 +41,7 @@ def load_model(
     Raises:
         MjcfError: the model cannot be read, is not valid, or uses a feature that is not built.
         TypeError: the source is something else.
+        ValueError: `nconmax` or `njmax` is less than -1.
     """
     if not isinstance(source, str | bytes | PathLike):
         remedy = "; jaxsim.put_model copies the C engine's" if type(source).__name__ == "MjModel" else ""

@@ -12,7 +12,7 @@ from jaxsim.mjcf.frames import EPS, Quat, Vec3, accumulate, from_zaxis, normaliz
 __all__ = ["check_size", "compile_site", "from_ends"]
 
 _LONG = (GeomType.CAPSULE, GeomType.CYLINDER, GeomType.ELLIPSOID, GeomType.BOX)
-_NO_SITE = (GeomType.HFIELD, GeomType.PLANE, GeomType.SDF)
+_NO_SITE = (GeomType.HFIELD, GeomType.PLANE)
 
 
 def compile_site(assets: Assets, site: Site) -> None:
@@ -28,7 +28,7 @@ def compile_site(assets: Assets, site: Site) -> None:
     element, values = site.element, site.values
     site.type = GeomType[values["type"].upper()]
     if site.type in _NO_SITE:
-        raise element.error("a site cannot be a height field, plane or sdf", attribute="type")
+        raise element.error("a site cannot be a height field or plane", attribute="type")
     if (site.type == GeomType.MESH) != bool(values["mesh"]):
         raise element.error("a mesh site, and only such a site, needs a mesh", attribute="mesh")
     site.size = tuple(values["size"].tolist())

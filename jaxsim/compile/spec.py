@@ -22,7 +22,8 @@ class Spec(Document):
 
         Raises:
             MjcfError: an element is not allowed where it stands, inertias would have to be written out and cannot, or
-                a joint of type free was attached with another `alignfree` than the whole model's.
+                a joint of type free was attached with another `alignfree` than the whole model's and has what no
+                `freejoint` can have: damping, say.
         """
         return to_xml(with_inertials(self))
 

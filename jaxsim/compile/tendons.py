@@ -77,8 +77,8 @@ def _wrap(names: Names, element: Element) -> _Wrap:
     if tag == "site":
         return _Wrap(element, WrapType.SITE, names.id("site", element["site"], element, "site"), 0.0)
     if tag == "pulley":
-        if element["divisor"] < 0:
-            raise element.error("the divisor cannot be negative", attribute="divisor")
+        if element["divisor"] <= 0:
+            raise element.error("the divisor must be positive", attribute="divisor")
         return _Wrap(element, WrapType.PULLEY, -1, element["divisor"])
     geom = names.find("geom", element["geom"], element, "geom")
     if geom.type not in (GeomType.SPHERE, GeomType.CYLINDER):

@@ -71,7 +71,10 @@ def _image(document: Document, element: Element, attribute: str, values: Any) ->
     from PIL import Image
 
     name, content = document.open_asset(element, attribute)
-    if name.lower().endswith(".ktx") or values["content_type"] == "image/ktx":
+    kind = values["content_type"] or ("image/ktx" if name.lower().endswith(".ktx") else "image/png")
+    if kind not in ("image/png", "image/ktx"):
+        raise element.error("expected image/png or image/ktx", attribute="content_type")
+    if kind == "image/ktx":
         return np.frombuffer(content, np.uint8).reshape(1, -1, 1)
     mode = _MODES.get(values["nchannel"])
     if mode is None:
@@ -135,6 +138,8 @@ def _separate(document: Document, element: Element, values: Any) -> np.ndarray:
 
 
 def _builtin(element: Element, values: Any) -> np.ndarray:
+    if values["nchannel"] != 3:
+        raise element.error("a builtin pattern has 3 channels", attribute="nchannel")
     width = values["width"]
     height = width if values["type"] != "2d" else values["height"]
     if width < 1 or height < 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -11,9 +13,10 @@ from jax import Array
 
 from jaxsim.enums import BiasType, GainType
 from jaxsim.envs.checks import check_keys
+from jaxsim.hints import hint
 from jaxsim.model import Model
 
-__all__ = ["randomise"]
+__all__ = ["checked_ranges", "randomise"]
 
 _SCALED = {
     "friction": ("geom_friction", "pair_friction"),
@@ -62,13 +65,11 @@ def randomise(
       The model with a world axis on the leaves that differ, and a model of the axes: 0 or None.
 
     Raises:
-      ValueError: a range is empty or not positive, or there is one key for all worlds.
+      ValueError: a range is not two numbers, empty or not positive, or there is one key for all worlds.
     """
     check_keys(rng)
     ranges = {"friction": friction, "mass": mass, "damping": damping, "armature": armature, "gain": gain}
-    for name, (low, high) in ranges.items():
-        if not 0 < low <= high:
-            raise ValueError(f"{name}: no range of positive scales: {low}, {high}")
+    ranges = checked_ranges(ranges)
     drawn = {name: bounds for name, bounds in ranges.items() if bounds != (1.0, 1.0)}
 
     def one(key: Array) -> dict[str, Any]:
@@ -87,6 +88,27 @@ def randomise(
     leaves = jax.vmap(one)(rng)
     axes = jax.tree.map(lambda x: None, model).replace(**dict.fromkeys(leaves, 0))
     return model.replace(**leaves), axes
+
+
+def checked_ranges(ranges: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """Ranges of scales by name, as `randomise` takes them.
+
+    Raises:
+      ValueError: a name is none of `randomise`'s, or a range is not two numbers, empty or not positive.
+    """
+    return {name: _range(name, bounds) for name, bounds in ranges.items()}
+
+
+def _range(name: str, bounds: Any) -> tuple[float, float]:
+    if name not in _SCALED:
+        raise ValueError(f"no range {name!r}{hint(name, _SCALED)}; there are {', '.join(_SCALED)}")
+    try:
+        low, high = (float(bound) for bound in (() if isinstance(bounds, str) else bounds))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is two numbers, the least and the largest scale, not {bounds!r}") from None
+    if not 0 < low <= high < math.inf:
+        raise ValueError(f"{name}: no range of positive scales: {low}, {high}")
+    return low, high
 
 
 def _strength(model: Model, leaf: str) -> np.ndarray:

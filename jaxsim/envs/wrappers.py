@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.typing import ArrayLike
 
 from jaxsim.data import Data
 from jaxsim.envs.base import Env, State
@@ -64,6 +65,10 @@ class Vmap(Wrapper):
         """One action a world."""
         return jax.vmap(self.env.step)(state, action)
 
+    def part(self, first: ArrayLike, worlds: int) -> Vmap:
+        """Of these worlds alone, as a device steps them; all are alike."""
+        return self
+
 
 class Randomised(Wrapper):
     """Many worlds, each with a model of its own.
@@ -101,6 +106,15 @@ class Randomised(Wrapper):
         """One action a world."""
         one = jax.vmap(lambda m, s, a: self.env.with_model(m).step(s, a), in_axes=(self.axes, 0, 0))
         return one(self.models, state, action)
+
+    def part(self, first: ArrayLike, worlds: int) -> Randomised:
+        """Of so many worlds from the first on, as a device steps them; the first may be traced."""
+
+        def own(axis: int | None, x: Any) -> Any:
+            return x if axis is None else jax.lax.dynamic_slice_in_dim(x, first, worlds)
+
+        models = jax.tree.map(own, self.axes, self.models, is_leaf=lambda axis: axis is None)
+        return Randomised(self.env, lambda model: (models, self.axes))
 
 
 class Episode(Wrapper):

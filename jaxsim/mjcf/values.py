@@ -71,12 +71,22 @@ def check(attribute: Attribute, value: Value) -> None:
         ok = _COMPARE[comparison]
         if not all(ok(number, bound) for number in np.ravel(value)):
             raise ValueError(f"expected a number {comparison} {bound:g}")
-    if attribute.kind == "float" and attribute.default is not None and np.isnan(value).any():
+    if attribute.kind == "float" and np.isnan(np.ravel(value)[_numbers(attribute)]).any():
         raise ValueError("expected numbers, got nan")
     if not attribute.infinite and np.isinf(value).any():
         raise ValueError("expected finite numbers")
     if attribute.name in ("quat", "refquat", "bindquat") and not np.any(value):
         raise ValueError("expected a quaternion that is not zero")
+
+
+def _numbers(attribute: Attribute) -> slice:
+    """Which entries must be numbers: of what is needed all; elsewhere a first nan means that it is not given.
+
+    Lists of any length, as keyframes have them, say by nan that an entry is not given.
+    """
+    if attribute.required or attribute.default is not None:
+        return slice(None)
+    return slice(0) if attribute.most is None else slice(1, None)
 
 
 def expected(attribute: Attribute) -> str:

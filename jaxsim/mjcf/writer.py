@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["to_xml"]
 
+_OF_FREE = ("name", "type", "group", "pos", "axis")
+"""What a joint of type free may have and still be a freejoint: it has no use for the last two."""
 _ANGULAR = ("range", "ref", "springref")
 
 
@@ -38,6 +40,8 @@ def to_xml(document: Document) -> str:
     while stack:
         element, node = stack.pop()
         attributes = _attributes(document, element, ours)
+        if "align" in attributes:  # which of joints only this kind has
+            node.tag = "freejoint"
         if element is document.compiler_element and limits:
             attributes.pop("autolimits", None)
         for name, value in attributes.items():
@@ -105,10 +109,32 @@ def _rewrite_free(
     if element.tag == "freejoint" and attributes.get("align", "auto") == "auto":
         attributes["align"] = "true" if alignfree else "false"
     elif element.type.key == "joint" and document.resolve(element)["type"] == "free":
+        _as_freejoint(document.resolve(element), element, attributes, alignfree)
+
+
+def _as_freejoint(
+    resolved: Resolved, element: Element, attributes: dict[str, Value], alignfree: bool
+) -> None:
+    """Makes the attributes of a joint of type free those of a freejoint, if it has nothing that such a one cannot say.
+
+    Raises:
+        MjcfError: it has.
+    """
+    known = {name: attribute.default for name, attribute in element.type.attributes.items()}
+    more = [
+        name
+        for name, usual in known.items()
+        if name not in (*_OF_FREE, "class") and np.any(resolved[name] != usual)
+    ]
+    if more:
         raise element.error(
-            "attached with another alignfree than the whole model's, which in a text only a freejoint can say",
-            attribute="type",
+            "attached with another alignfree than the whole model's, which in a text only a freejoint can say, and "
+            f"that has no {more[0]}; give both models one alignfree",
+            attribute=more[0],
         )
+    named = {name: x for name, x in attributes.items() if name == "name"}
+    attributes.clear()
+    attributes |= {**named, "group": resolved["group"], "align": "true" if alignfree else "false"}
 
 
 def _rewrite_files(document: Document, element: Element, attributes: dict[str, Value]) -> None:

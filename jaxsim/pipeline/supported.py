@@ -52,9 +52,14 @@ def _not_in(values: np.ndarray, known: Iterable[int]) -> np.ndarray:
     return ~np.isin(values, [int(k) for k in known])
 
 
+_CONDIM = (1, 3, 4, 6)
+"""Dimensions of contacts."""
+
 _Rule = tuple[ObjType, Callable[[Model], np.ndarray], Callable[[Model, int], str]]
 
 _ELEMENTS: tuple[_Rule, ...] = (
+    (ObjType.GEOM, lambda m: _not_in(m.geom_condim, _CONDIM), lambda m, i: f"condim {m.geom_condim[i]}"),
+    (ObjType.PAIR, lambda m: _not_in(m.pair_dim, _CONDIM), lambda m, i: f"condim {m.pair_dim[i]}"),
     (
         ObjType.EQUALITY,
         lambda m: _not_in(m.eq_type, EQUALITIES),

@@ -8,6 +8,18 @@ train(read("configs/shac_cartpole_swingup.yaml"))
 from jaxsim.train.config import Config, ConfigError, Ppo, Shac, read
 from jaxsim.train.evaluate import evaluate, summary
 from jaxsim.train.record import rows
-from jaxsim.train.run import restore, train
+from jaxsim.train.run import checkpoints, restore, train
 
-__all__ = ["Config", "ConfigError", "Ppo", "Shac", "evaluate", "read", "restore", "rows", "summary", "train"]
+__all__ = [
+    "Config",
+    "ConfigError",
+    "Ppo",
+    "Shac",
+    "checkpoints",
+    "evaluate",
+    "read",
+    "restore",
+    "rows",
+    "summary",
+    "train",
+]

@@ -9,21 +9,32 @@ import jax
 import numpy as np
 import orbax.checkpoint as ocp  # pyright: ignore[reportMissingImports]
 from jax import Array
+from orbax.checkpoint.checkpoint_managers import (  # pyright: ignore[reportMissingImports]
+    AnyPreservationPolicy,
+    BestN,
+    LatestN,
+)
 
 __all__ = ["Checkpoints"]
 
 
 class Checkpoints:
-    """Checkpoints in a folder, by step; the last three stay.
+    """Checkpoints in a folder, by step; the newest stay, and the one of the greatest return.
 
     Each holds two trees: `policy`, for playing, and `learner`, for going on.
 
     Args:
       folder: made if it is not there.
+      keep: how many of the newest stay when one is saved; 0: all.
     """
 
-    def __init__(self, folder: Path) -> None:
-        options = ocp.CheckpointManagerOptions(max_to_keep=3, create=True, enable_async_checkpointing=False)
+    def __init__(self, folder: Path, keep: int = 0) -> None:
+        best = BestN(get_metric_fn=lambda numbers: numbers["return"], n=1)
+        options = ocp.CheckpointManagerOptions(
+            preservation_policy=AnyPreservationPolicy([LatestN(keep or None), best]),
+            create=True,
+            enable_async_checkpointing=False,
+        )
         self._manager = ocp.CheckpointManager(folder.absolute(), options=options)
 
     @property
@@ -31,10 +42,15 @@ class Checkpoints:
         """Step of the newest, if there is one."""
         return self._manager.latest_step()
 
-    def save(self, step: int, **trees: Any) -> None:
-        """Writes trees of arrays under a step."""
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Steps of all, the oldest first."""
+        return tuple(sorted(self._manager.all_steps()))
+
+    def save(self, step: int, earned: float, **trees: Any) -> None:
+        """Writes trees of arrays under a step, and the return of the policy, by which the best one stays."""
         items = {name: ocp.args.StandardSave(_rows(tree)) for name, tree in trees.items()}
-        self._manager.save(step, args=ocp.args.Composite(**items), force=True)
+        self._manager.save(step, args=ocp.args.Composite(**items), metrics={"return": earned}, force=True)
 
     def restore(self, step: int, name: str, like: Any) -> Any:
         """A tree as it was.

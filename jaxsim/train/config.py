@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxsim.envs.config import override
+from jaxsim.envs.randomise import checked_ranges
 from jaxsim.envs.registry import default_config, names
 from jaxsim.hints import hint
 
@@ -109,9 +110,11 @@ class Config:
       seed: of everything random.
       steps: of all worlds together, in actions.
       worlds: that run side by side, on all devices.
-      randomise: whether each world has masses, frictions and gains of its own; see `jaxsim.envs.randomise`.
+      randomise: whether each world has masses, frictions and gains of its own, by the ranges that
+        `jaxsim.envs.randomise` has, or the ranges that differ from these by name: {"mass": (0.8, 1.2)}.
       reward_scale: what rewards are multiplied by before they are learned from.
       evals: how often the policy is tried, and a checkpoint written.
+      keep: how many of the newest checkpoints stay, beside that of the greatest return; 0: all.
       eval_worlds: in how many worlds.
       goal: return that is asked for, drawn in the curve; 0: none.
       out: folder of results; empty: `runs/` and the name of the file, or without one of algorithm and environment.
@@ -127,15 +130,21 @@ class Config:
     seed: int = 0
     steps: int = 1_000_000
     worlds: int = 64
-    randomise: bool = False
+    randomise: bool | dict[str, tuple[float, float]] = False
     reward_scale: float = 1.0
     evals: int = 10
+    keep: int = 3
     eval_worlds: int = 16
     goal: float = 0.0
     out: str = ""
     resume: bool = False
     shac: Shac = Shac()
     ppo: Ppo = Ppo()
+
+    @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """What is given of the ranges of `jaxsim.envs.randomise`."""
+        return dict(self.randomise) if isinstance(self.randomise, dict) else {}
 
 
 def read(file: str | Path, changes: Mapping[str, Any] | None = None) -> Config:
@@ -184,13 +193,16 @@ def change(config: Config, changes: Mapping[str, Any], where: str) -> Config:
     Raises:
       ConfigError: a setting is unknown or wrong, or its module cannot be imported.
     """
-    own = {name: _tuples(value) for name, value in changes.items() if not name.startswith("task.")}
-    task = {name[5:]: value for name, value in changes.items() if name.startswith("task.")}
+    own = {name: _tuples(value) for name, value in changes.items()}
+    task, ranges = _taken(own, "task."), _taken(own, "randomise.")
+    whole = own.pop("randomise", config.randomise)
     _import(str(own.get("module", config.module)), where)
     try:
         config = override(config, own)
-        config = dataclasses.replace(config, task=config.task | task)
+        config = dataclasses.replace(config, task=config.task | task, randomise=_randomise(whole, ranges))
         override(default_config(config.env), config.task)
+    except ValueError as error:
+        raise ConfigError(f"{where}: randomise: {error}") from error
     except (KeyError, TypeError) as error:
         more = "" if config.module or config.env in names() else "; `module` imports those of your own"
         raise ConfigError(f"{where}: {error.args[0]}{more}") from error
@@ -230,6 +242,20 @@ def _import(module: str, where: str) -> None:
         raise ConfigError(f"{where}: module {module!r}: {error}") from error
 
 
+def _taken(changes: dict[str, Any], before: str) -> dict[str, Any]:
+    """Takes out the changes whose names begin so, and gives them by the rest of the name."""
+    return {name.removeprefix(before): changes.pop(name) for name in list(changes) if name.startswith(before)}
+
+
+def _randomise(whole: Any, ranges: dict[str, Any]) -> bool | dict[str, tuple[float, float]]:
+    """Yes, no, or all ranges that are given."""
+    if not isinstance(whole, bool | dict):
+        raise ValueError(f"true, false, or ranges as in {{mass: [0.8, 1.2]}}, not {whole!r}")
+    if isinstance(whole, bool) and not ranges:
+        return whole
+    return checked_ranges((whole if isinstance(whole, dict) else {}) | ranges)
+
+
 def _check(config: Config, where: str) -> None:
     """Raises if numbers contradict each other."""
     kinds = ("shac", "ppo")
@@ -239,6 +265,8 @@ def _check(config: Config, where: str) -> None:
     for name in ("steps", "worlds", "evals", "eval_worlds"):
         if getattr(config, name) < 1:
             raise ConfigError(f"{where}: {name} is {getattr(config, name)}, and must be at least 1")
+    if config.keep < 0:
+        raise ConfigError(f"{where}: keep is {config.keep}, and must be at least 1, or 0 for all")
     if config.algorithm == "ppo" and config.ppo.batch_size * config.ppo.num_minibatches % config.worlds:
         raise ConfigError(
             f"{where}: ppo.batch_size x ppo.num_minibatches, {config.ppo.batch_size} x "

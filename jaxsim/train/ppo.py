@@ -53,7 +53,7 @@ def train(env: Env, config: Config, report: Report, start: tuple[int, Any] | Non
             num_timesteps=config.steps - done,
             max_devices_per_host=worlds_mesh(config.worlds, jax.local_devices()).size,
             wrap_env_fn=wrap_for_training,
-            randomization_fn=(lambda model, rng: randomise(model, rng)) if config.randomise else None,
+            randomization_fn=functools.partial(randomise, **config.ranges) if config.randomise else None,
             num_envs=config.worlds,
             episode_length=env.config.episode_length,
             unroll_length=own.unroll_length,

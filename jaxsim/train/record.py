@@ -44,7 +44,12 @@ class Record:
         with self._file.open("w", newline="") as file:
             table = csv.DictWriter(file, names, restval="")
             table.writeheader()
-            table.writerows([{name: f"{x:.8g}" for name, x in row.items()} for row in self.rows])
+            table.writerows([{name: _digits(name, x) for name, x in row.items()} for row in self.rows])
+
+
+def _digits(name: str, x: float) -> str:
+    """A number as it is written; steps, which name checkpoints, to the last digit."""
+    return f"{x:.0f}" if name == "steps" else f"{x:.8g}"
 
 
 def rows(file: Path) -> list[dict[str, float]]:

@@ -6,7 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -17,10 +17,10 @@ from jaxsim.train import ppo
 from jaxsim.train.checkpoint import Checkpoints
 from jaxsim.train.config import Config, ConfigError, change, read, write
 from jaxsim.train.evaluate import evaluate, summary
-from jaxsim.train.record import Record, draw
+from jaxsim.train.record import Record, draw, rows
 from jaxsim.train.shac import Trainer
 
-__all__ = ["Report", "restore", "train"]
+__all__ = ["Report", "checkpoints", "restore", "train"]
 
 Report = Callable[[dict[str, float]], None]
 """Called with each row of the table."""
@@ -50,8 +50,8 @@ def train(config: Config, report: Report = lambda row: None) -> Path:
     keep_programs()
     out = Path(config.out or f"runs/{config.algorithm}_{config.env}")
     config = change(config, {"out": str(out)}, "config")
-    checkpoints = _prepare(config, out)
-    step = checkpoints.latest if config.resume else None
+    saved = _prepare(config, out)
+    step = saved.latest if config.resume else None
     record = Record(out, step)
     begin = time.perf_counter() - (record.rows[-1]["seconds"] if record.rows else 0.0)
     env = load(config.env, overrides=config.task)
@@ -61,40 +61,61 @@ def train(config: Config, report: Report = lambda row: None) -> Path:
         record.add({"steps": steps, "seconds": seconds} | {k: np.asarray(x) for k, x in numbers.items()})
         if policy is not None:
             trees = {"policy": policy} | ({} if learner is None else {"learner": learner})
-            checkpoints.save(steps, **trees)
+            saved.save(steps, record.rows[-1]["return"], **trees)
         report(record.rows[-1])
 
     try:
         if config.algorithm == "shac":
-            _shac(env, config, tell, checkpoints, step)
+            _shac(env, config, tell, saved, step)
         else:
-            start = step and (step, checkpoints.restore(step, "policy", ppo.blank(env, config)))
+            start = step and (step, saved.restore(step, "policy", ppo.blank(env, config)))
             ppo.train(env, config, tell, start or None)
     finally:
         record.close()
-        checkpoints.close()
+        saved.close()
     draw(out / "curve.png", {config.algorithm: record.rows}, config.env, config.goal)
     return out
 
 
-def restore(folder: str | Path) -> tuple[Config, Env, Callable[[Any, Any], Any], Any]:
-    """The newest policy of a run.
+def checkpoints(folder: str | Path) -> dict[int, float]:
+    """The checkpoints that a run still has; how many stay is the setting `keep`.
 
     Args:
       folder: of its results.
 
     Returns:
+      The return of each policy when it was tried, by the number of steps that it had learned, the fewest first.
+
+    Raises:
+      ConfigError: there is no run.
+    """
+    folder = Path(folder)
+    read(folder / "config.yaml")
+    earned = {int(row["steps"]): row["return"] for row in rows(folder / "metrics.csv")}
+    saved = Checkpoints(folder / "checkpoints")
+    found = {step: earned.get(step, float("nan")) for step in saved.steps}
+    saved.close()
+    return found
+
+
+def restore(
+    folder: str | Path, step: int | Literal["best", "latest"] = "latest"
+) -> tuple[Config, Env, Callable[[Any, Any], Any], Any]:
+    """A policy of a run.
+
+    Args:
+      folder: of its results.
+      step: which: the number of steps of one of `checkpoints(folder)`, the one of the greatest return, or the newest.
+
+    Returns:
       Config, environment, a function from policy and observation to an action, the policy.
 
     Raises:
-      ConfigError: there is no run, or no checkpoint.
+      ConfigError: there is no run, no checkpoint, or none of this step.
     """
     folder = Path(folder)
     config = read(folder / "config.yaml")
-    checkpoints = Checkpoints(folder / "checkpoints")
-    step = checkpoints.latest
-    if step is None:
-        raise ConfigError(f"{folder} has no checkpoint")
+    chosen = _choose(folder, step)
     env = load(config.env, overrides=config.task)
     if config.algorithm == "shac":
         trainer = Trainer(env, config)
@@ -102,9 +123,25 @@ def restore(folder: str | Path) -> tuple[Config, Env, Callable[[Any, Any], Any],
         act, like = trainer.act, (learner.policy, learner.statistics)
     else:
         act, like = ppo.act(env, config), ppo.blank(env, config)
-    policy = checkpoints.restore(step, "policy", like)
-    checkpoints.close()
+    saved = Checkpoints(folder / "checkpoints")
+    policy = saved.restore(chosen, "policy", like)
+    saved.close()
     return config, env, act, policy
+
+
+def _choose(folder: Path, step: int | str) -> int:
+    """The step of the checkpoint that is meant."""
+    earned = checkpoints(folder)
+    if not earned:
+        raise ConfigError(f"{folder} has no checkpoint")
+    if step == "latest":
+        return max(earned)
+    if step == "best":
+        return max(earned, key=lambda k: np.nan_to_num(earned[k], nan=-np.inf))
+    if step not in earned:
+        there = ", ".join(map(str, earned))
+        raise ConfigError(f"{folder} has no checkpoint {step!r}; there are {there}, `best` and `latest`")
+    return int(step)
 
 
 def _prepare(config: Config, out: Path) -> Checkpoints:
@@ -113,7 +150,9 @@ def _prepare(config: Config, out: Path) -> Checkpoints:
     if config.resume:
         if not file.exists():
             raise ConfigError(f"nothing to resume in {str(out)!r}")
-        before, now = (dataclasses.asdict(c) | {"out": "", "resume": True} for c in (read(file), config))
+        before, now = (
+            dataclasses.asdict(c) | {"out": "", "resume": True, "keep": 0} for c in (read(file), config)
+        )
         differing = [name for name, x in now.items() if before[name] != x]
         if differing:
             raise ConfigError(f"the run in {str(out)!r} has other settings: {', '.join(differing)}")
@@ -124,16 +163,16 @@ def _prepare(config: Config, out: Path) -> Checkpoints:
         )
     out.mkdir(parents=True, exist_ok=True)
     write(dataclasses.replace(config, resume=False), file)
-    return Checkpoints(out / "checkpoints")
+    return Checkpoints(out / "checkpoints", config.keep)
 
 
-def _shac(env: Env, config: Config, tell: Any, checkpoints: Checkpoints, step: int | None) -> None:
+def _shac(env: Env, config: Config, tell: Any, saved: Checkpoints, step: int | None) -> None:
     """Trains by SHAC from a step on."""
     starts, trials = jax.random.split(jax.random.fold_in(jax.random.key(config.seed), 1))
     many = None
     if config.randomise:
         keys = jax.random.split(jax.random.fold_in(starts, 1), config.worlds)
-        many = Randomised(env, lambda model: randomise(model, keys))
+        many = Randomised(env, lambda model: randomise(model, keys, **config.ranges))
     trainer = Trainer(env, config, many)
     each = config.worlds * config.shac.horizon
     updates = -(-config.steps // each)
@@ -151,7 +190,7 @@ def _shac(env: Env, config: Config, tell: Any, checkpoints: Checkpoints, step: i
         learner, first = trainer.start(), 0
         show(0, learner, {})
     else:
-        learner = checkpoints.restore(step, "learner", jax.eval_shape(trainer.start))
+        learner = saved.restore(step, "learner", jax.eval_shape(trainer.start))
         first = step // each
     fresh = None
     for k in range(first, updates):

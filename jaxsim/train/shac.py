@@ -7,6 +7,7 @@ actor's loss is equation 5, the critic's targets are equation 7 (TD-lambda), its
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +20,7 @@ from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
 from jaxsim.envs.base import Env, State
-from jaxsim.envs.wrappers import Episode, Vmap, Wrapper
+from jaxsim.envs.wrappers import Episode, Randomised, Vmap
 from jaxsim.math.safe import sqrt
 from jaxsim.parallel import WORLDS, worlds_mesh
 from jaxsim.train.config import Config, Shac
@@ -82,9 +83,10 @@ class Trainer:
       many: from a model to models of all worlds, as `jaxsim.envs.Randomised` has them; default: one for all.
     """
 
-    def __init__(self, env: Env, config: Config, many: Wrapper | None = None) -> None:
+    def __init__(self, env: Env, config: Config, many: Randomised | None = None) -> None:
         self.config, self.own = config, config.shac
-        self.env = Episode(many or Vmap(env), env.config.episode_length)
+        self.many = many or Vmap(env)
+        self.env = Episode(self.many, env.config.episode_length)
         self.policy = Policy(self.own.policy, env.action_size, self.own.deviation)
         self.critic = Critic(self.own.critic)
         updates = config.steps // (config.worlds * self.own.horizon)
@@ -122,8 +124,15 @@ class Trainer:
         """The update with its worlds on several devices, which tell each other gradients."""
         one, split = PartitionSpec(), PartitionSpec(WORLDS)
         specs = Learner(one, one, one, (one, one), one, split, one)  # pyright: ignore
+
+        def update(learner: Learner, fresh: State) -> tuple[Learner, dict[str, Array]]:
+            own, worlds = copy.copy(self), fresh.reward.shape[0]
+            many = self.many.part(jax.lax.axis_index(WORLDS) * worlds, worlds)
+            own.env = Episode(many, self.env.length)
+            return own._update(learner, fresh, WORLDS)
+
         return jax.shard_map(
-            lambda learner, fresh: self._update(learner, fresh, WORLDS),
+            update,
             mesh=mesh,
             in_specs=(specs, split),
             out_specs=(specs, one),

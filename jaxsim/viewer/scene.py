@@ -150,7 +150,10 @@ def make_scene(model: Model) -> Scene:
             look, repeat, uniform = _look(
                 model, int(fields["matid"][i]), fields["rgba"][i].astype(float), images, shape
             )
-            if look.rgba[3] <= 0:
+            shapeless = (
+                shape == GeomType.SDF and fields["dataid"][i] < 0
+            )  # a site without a mesh: C draws none
+            if look.rgba[3] <= 0 or shapeless:
                 continue
             key = (shape, int(fields["dataid"][i]), tuple(size))
             if key not in meshes:

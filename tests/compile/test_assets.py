@@ -1,8 +1,10 @@
 """Meshes, height fields, textures and materials against the C compiler."""
 
+import re
 import struct
 from io import BytesIO
 
+import mujoco
 import numpy as np
 import pytest
 from PIL import Image
@@ -121,6 +123,97 @@ def test_obj_uses_the_first_shape_and_cuts_polygons():
     lines += [f"f {i + 1} {(i + 1) % 5 + 1} {(i + 1) % 5 + 6} {i + 6}" for i in range(5)]
     lines += ["g second", "f 1 2 8"]
     check(model('<mesh name="m" file="m.obj"/>'), {"m.obj": "\n".join(lines).encode()})
+
+
+FORMS = {
+    "v": "{0}",
+    "v/vt": "{0}/{1}",
+    "v//vn": "{0}//{1}",
+    "v/vt/vn": "{0}/{1}/{1}",
+    "-v": "{2}",
+    "-v/vt": "{2}/{1}",
+    "v/-vt": "{0}/-1",
+    "-v//-vn": "{2}//-2",
+    "-v/-vt/-vn": "{2}/-3/-3",
+    "+v": "+{0}",
+    "v/": "{0}/",
+    "v//": "{0}//",
+    "v/vt/": "{0}/{1}/",
+    "vt of 0": "{0}/0",
+    "vt that is not there": "{0}/9",
+}
+TEXCOORDS, NORMALS = "vt 0 0\nvt 1\nvt 1 .25 1\n", "vn 0 0 1\nvn 1 0 0\nvn 0 1 0\n"
+
+
+@pytest.mark.parametrize("texcoords", ["", TEXCOORDS])
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_obj_indices(form, texcoords):
+    """Quads and triangles; what names texture coordinates that are not there has none, as in C."""
+    if "-vt" in form:
+        texcoords = TEXCOORDS
+    named = texcoords + NORMALS * ("vn" in form)  # C refuses normals that no face names
+    polygons = [*QUADS[:-1], QUADS[-1][:3], [QUADS[-1][k] for k in (0, 2, 3)]]
+    faces = "".join(
+        "f " + " ".join(FORMS[form].format(i + 1, k % 3 + 1, i - 8) for k, i in enumerate(polygon)) + "\n"
+        for polygon in polygons
+    )
+    check(model('<mesh name="m" file="m.obj"/>'), {"m.obj": obj(named, faces)})
+
+
+@pytest.mark.parametrize(
+    ("corner", "message"),
+    [
+        ("0", "'0' is no corner as in vertex/texcoord/normal"),
+        ("1/1/1/1", "'1/1/1/1' is no corner"),
+        ("-9", "index -9 counts back to before the first"),
+        ("1/-4", "index -4 counts back to before the first"),
+        ("1//-4", "index -4 counts back to before the first"),
+        ("9", "vertex 9 does not exist"),
+        ("1//4", "normal 4 does not exist"),
+        ("a", "'a' is not a whole number"),
+    ],
+)
+def test_obj_indices_that_are_refused(corner, message):
+    rest = corner[1:].replace(corner[1:], "//1" if corner.startswith("1//") else "")
+    faces = f"f {corner} 2{rest} 3{rest}\n" + "".join(
+        "f " + " ".join(f"{i + 1}{rest}" for i in quad) + "\n" for quad in QUADS
+    )
+    assets = {"m.obj": obj(TEXCOORDS + NORMALS, faces)}
+    with pytest.raises(ValueError, match=r"obj_decoder|index out of bounds|does not exist"):
+        mujoco.MjModel.from_xml_string(model('<mesh name="m" file="m.obj"/>'), assets)
+    with pytest.raises(MjcfError, match=re.escape(f'<mesh name="m"> attribute file="m.obj": {message}')):
+        load_model(model('<mesh name="m" file="m.obj"/>'), assets=assets)
+
+
+@pytest.mark.parametrize("line", ["v 1 2", "v 1 2 x"])
+def test_obj_vertices_that_are_refused(line):
+    """C takes what is missing for 0."""
+    with pytest.raises(MjcfError, match=r"fewer than 3 numbers|'x' is not a number"):
+        load_model(model('<mesh name="m" file="m.obj"/>'), assets={"m.obj": obj(f"{line}\n")})
+
+
+@pytest.mark.parametrize("kind", ["", "model/stl", "model/obj", "application/octet-stream"])
+@pytest.mark.parametrize(("name", "content"), [("m.STL", stl()), ("m.OBJ", obj()), ("m.Msh", msh())])
+def test_the_extension_says_what_a_mesh_is(name, content, kind):
+    """Whatever the type of content says, as in C."""
+    if name == "m.Msh" and kind.startswith("model"):
+        pytest.skip("C believes these two")
+    check(model(f'<mesh name="m" file="{name}" content_type="{kind}"/>'), {name: content})
+
+
+def test_files_without_an_extension_that_says_it():
+    """C reads them by type of content if that is its own; here the other two say it too."""
+    for kind, content in (("stl", stl()), ("obj", obj()), ("vnd.mujoco.msh", msh())):
+        text = model(f'<mesh name="m" file="m.txt" content_type="model/{kind}"/>')
+        assert load_model(text, assets={"m.txt": content}).nmesh == 1
+    for name in ("m.StL", "m.Obj", "m.txt", "stl"):
+        text = model(f'<mesh name="m" file="{name}"/>')
+        with pytest.raises(ValueError, match="no decoder found"):
+            mujoco.MjModel.from_xml_string(text, {name: stl()})
+        with pytest.raises(
+            MjcfError, match=r"expected an STL, OBJ or MSH file: .stl, .obj, .msh, in lower or"
+        ):
+            load_model(text, assets={name: stl()})
 
 
 @pytest.mark.parametrize("corners", [5, 12, 100, 101])
@@ -297,3 +390,36 @@ def test_signed_distance_fields():
     make_data(ours)
     two = load_model(xml.replace("<worldbody>", '<worldbody><geom size="1"/>'), assets={"m.msh": content})
     assert make_data(two).contact.dist.shape[0] > 0
+
+
+def image(*shape: int) -> bytes:
+    file = BytesIO()
+    Image.fromarray((np.arange(np.prod(shape)).reshape(shape) * 5).astype(np.uint8)).save(file, "PNG")
+    return file.getvalue()
+
+
+CELLS = struct.pack("<2i", 3, 3) + struct.pack("<9f", *range(9))
+
+
+@pytest.mark.parametrize(
+    ("asset", "content", "kind"),
+    [
+        ('<hfield name="h" size="1 1 1 1" {}/>', image(4, 4), "image/png"),
+        ('<hfield name="h" size="1 1 1 1" {}/>', CELLS, "image/vnd.mujoco.hfield"),
+        ('<texture name="t" type="2d" {}/>', image(4, 4, 3), "image/png"),
+        ('<texture name="t" type="2d" {}/>', b"anything", "image/ktx"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.png", "a.ktx", "a"])
+def test_types_of_content(asset, content, kind, name):
+    """They win over what the name says; others than these are refused, as in C."""
+    xml = f"<mujoco><asset>{asset}</asset></mujoco>"
+    check(xml.format(f'file="{name}" content_type="{kind}"'), {name: content})
+    for wrong in ("text/plain", kind.upper()):
+        text = xml.format(f'file="{name}" content_type="{wrong}"')
+        with pytest.raises(ValueError, match=f"unsupported content type: '{wrong}'"):
+            mujoco.MjModel.from_xml_string(text, {name: content})
+        with pytest.raises(
+            MjcfError, match=f'attribute content_type="{wrong}": expected image/png or image/'
+        ):
+            load_model(text, assets={name: content})

@@ -262,6 +262,41 @@ def test_inputs_of_another_type_of_gain_are_forgotten(default, between):
     check(model(f"<actuator>{actuators}</actuator>", classes))
 
 
+@pytest.mark.parametrize("gain", ["dcmotor", "fixed"])
+@pytest.mark.parametrize("current", ["0", "0.1"])
+@pytest.mark.parametrize("slew", ["0", "1"])
+@pytest.mark.parametrize("actdim", [-1, 0, 1, 2, 3])
+def test_activations_of_a_dc_motor_are_those_that_its_parameters_ask_for(gain, current, slew, actdim):
+    """Else C does not run the model; without a motor's gain it may have none."""
+    inputs = 'input="pos"' if gain == "dcmotor" else ""
+    xml = model(f"""<actuator><general name="m" joint="h" dyntype="dcmotor" gaintype="{gain}" gainprm="1 1" {inputs}
+      actearly="true" dynprm="{current} 0 0 0 0 0 0 {slew}" actdim="{actdim}"/></actuator>""")
+    states = (current != "0") + (slew != "0")
+    if max(actdim, 0) == states or (actdim <= 0 and gain == "fixed"):
+        check(xml)
+        return
+    with pytest.raises(ValueError, match="inconsistent state array dimension"):
+        mujoco.MjModel.from_xml_string(xml)
+    with pytest.raises(
+        MjcfError, match=f"parameters ask for {states} activations, actdim says {max(actdim, 0)}"
+    ):
+        load_model(xml)
+
+
+@pytest.mark.parametrize(("dynprm", "gainprm"), [("0 0", "1"), ("0 1", "0"), ("0 1", "1")])
+@pytest.mark.parametrize("actdim", [-1, 0, 1, 2, 3])
+def test_activations_of_a_pid_controller(dynprm, gainprm, actdim):
+    xml = model(f"""<actuator><general name="m" joint="h" dyntype="pid" gaintype="pid" biastype="affine" input="pos"
+      dynprm="{dynprm}" gainprm="{gainprm}" actdim="{actdim}"/></actuator>""")
+    if actdim <= 0 or actdim == (dynprm != "0 0") + (gainprm != "0"):
+        check(xml)
+        return
+    with pytest.raises(ValueError, match="require matching actdim"):
+        mujoco.MjModel.from_xml_string(xml)
+    with pytest.raises(MjcfError, match=f"activations, actdim says {actdim}"):
+        load_model(xml)
+
+
 @pytest.mark.parametrize("actuator", ['<damper joint="h"/>', '<adhesion body="f"/>'])
 def test_controls_below_zero_are_refused_from_defaults_too(actuator):
     xml = model(f"<actuator>{actuator}</actuator>", '<default><motor ctrlrange="-1 1"/></default>')

@@ -82,11 +82,24 @@ def test_compiler_settings_of_an_attached_model(ours, theirs):
     assert not differences(check(spec.to_xml()), model)
 
 
-def test_free_joints_that_cannot_say_how_they_align():
-    child = "<mujoco><worldbody><body><joint type='free'/><geom size='.1'/></body></worldbody></mujoco>"
-    spec = Spec.from_string(PARENT.format('alignfree="true"'), assets={"child.xml": child.encode()})
-    with pytest.raises(MjcfError, match="only a freejoint can say"):
-        spec.to_xml()
+@pytest.mark.parametrize(("ours", "theirs"), [("true", "false"), ("false", "true")])
+def test_free_joints_say_how_they_align(ours, theirs):
+    """A joint of type free becomes a freejoint, where that can say all that it says."""
+    child = """<mujoco><compiler alignfree="{}"/><worldbody><body><joint name="f" type="free" group="2" {}/>
+      <geom type="box" size=".1 .2 .3" pos="1 2 3" euler="10 20 30"/></body></worldbody>
+      <actuator><motor name="m" joint="f"/></actuator></mujoco>"""
+    parent = PARENT.format(f'alignfree="{ours}"')
+    assets = {"child.xml": child.format(theirs, "").encode()}
+    spec = Spec.from_string(parent, assets=assets)
+    round_trip(spec)
+    assert f'<freejoint name="c_f" group="2" align="{theirs}"/>' in spec.to_xml()
+    assert not differences(check(spec.to_xml()), check(parent, assets))
+    damped = {"child.xml": child.format(theirs, 'damping="1"').encode()}
+    with pytest.raises(
+        MjcfError, match=r"damping=.*a freejoint can say, and that has no damping; give both mod"
+    ):
+        Spec.from_string(parent, assets=damped).to_xml()
+    check(parent, damped)
 
 
 @pytest.mark.slow

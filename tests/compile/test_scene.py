@@ -2,8 +2,10 @@
 
 import pytest
 
+from jaxsim import UnsupportedError, make_data
 from jaxsim.compile import load_model
 from jaxsim.mjcf import MjcfError
+from jaxsim.viewer.scene import make_scene
 from tests.compile.oracle import check
 
 SHAPES = {
@@ -333,3 +335,18 @@ def test_nearly_aligned_bodies_are_simple(body, size):
     scene = f'<site pos="1 1 1"/><body>{body.format(size)}</body>'
     found = check(f"<mujoco><worldbody>{scene}</worldbody></mujoco>").body_simple
     assert found[1] == (size == "9e-7")
+
+
+def test_a_site_of_type_sdf_has_no_shape():
+    """C takes it; it is not drawn, and what asks about its volume is refused by name."""
+    xml = body(
+        """<joint/><geom size=".1"/><site name="s" type="sdf"/><site name="t" type="sdf" size="1 2 3"/><site/>"""
+    )
+    check(xml)
+    scene = make_scene(load_model(xml))
+    assert [part.name for part in scene.parts] == ["geom 0", "site 2"]
+    touch = xml.replace("</worldbody>", '</worldbody><sensor><touch site="s"/></sensor>')
+    with pytest.raises(UnsupportedError, match="the volume of a site of type sdf"):
+        make_data(load_model(touch))
+    with pytest.raises(MjcfError, match="a site cannot be a height field or plane"):
+        load_model(xml.replace('type="sdf"', 'type="plane"'))

@@ -202,6 +202,10 @@ def test_each_world_has_a_model_of_its_own(env):
         info = {"rng": keys[w], "last_action": jnp.zeros(1)}
         one = jax.tree.map(lambda x, w=w: x[w], state.replace(info={})).replace(info=info)
         np.testing.assert_allclose(after.obs[w], alone(own, one).obs, rtol=0, atol=1e-12)
+    # a device steps its part of them
+    some = jax.jit(lambda state, first: many.env.env.part(first, 2).step(state, jnp.zeros((2, 1))))
+    two = some(jax.tree.map(lambda x: x[1:], state), 1)
+    np.testing.assert_allclose(two.obs, after.obs[1:], rtol=0, atol=1e-12)
 
 
 def test_what_is_scaled():
@@ -237,11 +241,20 @@ def test_what_randomises_gives_models_and_axes(env):
         envs.Randomised(env, lambda model: model)
 
 
-def test_ranges_of_scales_are_positive(env):
-    with pytest.raises(ValueError, match="mass: no range of positive scales"):
-        envs.randomise(env.model, jax.random.split(jax.random.key(0), 2), mass=(0.0, 1.0))
-    with pytest.raises(ValueError, match="gain: no range"):
-        envs.randomise(env.model, jax.random.split(jax.random.key(0), 2), gain=(1.2, 0.8))
+@pytest.mark.parametrize(
+    ("ranges", "message"),
+    [
+        ({"mass": (0.0, 1.0)}, "mass: no range of positive scales: 0.0, 1.0"),
+        ({"gain": (1.2, 0.8)}, "gain: no range"),
+        ({"gain": (1.0, np.inf)}, "gain: no range"),
+        ({"damping": 0.8}, "damping is two numbers, the least and the largest scale, not 0.8"),
+        ({"damping": (0.8, 1.0, 1.2)}, "damping is two numbers"),
+        ({"friction": "12"}, "friction is two numbers"),
+    ],
+)
+def test_ranges_of_scales_are_positive(env, ranges, message):
+    with pytest.raises(ValueError, match=message):
+        envs.randomise(env.model, jax.random.split(jax.random.key(0), 2), **ranges)
 
 
 @pytest.mark.parametrize("make", [jax.random.key, jax.random.PRNGKey])

@@ -1,21 +1,13 @@
 """The page of features is what the tables say, and every type on it is named by a test."""
 
 import ast
-import importlib.util
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
-
-def generator(name="features"):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "hooks" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tests.house.hooks import ROOT, generator
 
 
 def test_the_page_is_up_to_date():

@@ -2,30 +2,45 @@
 
 import importlib
 import re
-from pathlib import Path
 
 import pytest
 
 import jaxsim
+from tests.house.hooks import ROOT, generator
 
-ROOT = Path(__file__).parents[2]
 API = ROOT / "docs" / "api"
 
 
 def shown(*pages: str) -> set[str]:
     """Names that pages of the reference show, which must exist."""
+    return set().union(*(named((API / f"{page}.md").read_text()) for page in pages))
+
+
+def named(text: str) -> set[str]:
+    """Names that a page's text shows, which must exist."""
     found = set()
-    for page in pages:
-        for path in re.findall(r"^::: (\S+)$", (API / f"{page}.md").read_text(), re.M):
-            module, name = path.rsplit(".", 1)
-            assert hasattr(importlib.import_module(module), name), path
-            found.add(name)
+    for path in re.findall(r"^::: (\S+)$", text, re.M):
+        module, name = path.rsplit(".", 1)
+        assert hasattr(importlib.import_module(module), name), path
+        found.add(name)
     return found
 
 
-@pytest.mark.parametrize("name", ["optimise", "identify", "envs", "sdf", "train", "viewer"])
+@pytest.mark.parametrize(
+    "name", ["optimise", "identify", "envs", "sdf", "train", "viewer", "models", "envs.gymnasium"]
+)
 def test_packages_are_documented(name):
-    assert shown(name) == set(importlib.import_module(f"jaxsim.{name}").__all__)
+    page = name.rsplit(".", 1)[-1]
+    assert shown(page) == set(importlib.import_module(f"jaxsim.{name}").__all__)
+
+
+def test_the_package_of_mjx_is_documented():
+    from jaxsim import mjx
+
+    text = generator("pages").of_mjx()
+    there = named(text) | set(re.findall(r"`(\w+)`", text))
+    assert set(mjx.__all__) - {"enums", "math"} | set(mjx.math.__all__) <= there
+    assert "|  |" not in text  # each says what it does
 
 
 def test_everything_at_the_top_is_documented():

@@ -143,6 +143,28 @@ def test_what_names_the_world_comes_along_as_in_c() -> None:
     assert (model.nsensor, model.nexclude, model.neq) == (5, 1, 1)
 
 
+@pytest.mark.parametrize("tag", ["camera", "light"])
+@pytest.mark.parametrize("mode", ["targetbody", "targetbodycom"])
+@pytest.mark.parametrize("whole", ["", 'body="b"'])
+def test_cameras_and_lights_that_look_at_the_world(tag: str, mode: str, whole: str) -> None:
+    """The world has its name in all models; C looks for one with a prefix, finds none, and refuses it."""
+    child = f"""<mujoco><worldbody><body name="b"><geom size=".1"/>
+      <{tag} name="c" mode="{mode}" target="world"/></body></worldbody></mujoco>""".encode()
+    text = """<mujoco><asset><model name="sub" file="sub.xml"/></asset><worldbody><attach model="sub" {} prefix="{}"/>
+      </worldbody></mujoco>"""
+    plain = check(text.format(whole, ""), {"sub.xml": child})
+    with pytest.raises(ValueError, match=f"unknown target body in {tag}"):
+        mujoco.MjModel.from_xml_string(text.format(whole, "s_"), {"sub.xml": child})
+    spec = Spec.from_string(text.format(whole, "s_"), assets={"sub.xml": child})
+    found = spec.compile()
+    assert set(differences(found, plain)) == {"names"}
+    assert (*found.cam_targetbodyid, *found.light_targetbodyid) == (0,)
+    assert not differences(check(spec.to_xml()), found)
+    lost = child.replace(b'target="world"', b'target="nobody"')
+    with pytest.raises(MjcfError, match="nobody"):
+        Spec.from_string(text.format(whole, "s_"), assets={"sub.xml": lost}).compile()
+
+
 def test_self_attachment() -> None:
     assert_same_model(Spec.from_string(SELF), mujoco.MjModel.from_xml_string(SELF))
 

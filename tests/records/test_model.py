@@ -1,6 +1,7 @@
 """Models and data as records: what the physics never reads may change and costs nothing; subclasses are models."""
 
 import dataclasses
+import re
 
 import jax
 import jax.numpy as jnp
@@ -140,3 +141,114 @@ def test_structure_cannot_be_replaced(model):
         with pytest.raises(TypeError, match=rf"Model.replace: {name}: sizes and how objects hang together"):
             model.replace(**{name: value})
     assert model.replace(nconmax=5, geom_group=model.geom_group + 1).nconmax == 5
+
+
+@pytest.fixture(scope="module")
+def rich():
+    """One of each of what may not be negative."""
+    return jaxsim.load_model("""
+    <mujoco><asset><hfield name="hills" nrow="2" ncol="2" size="1 1 1 1"/></asset>
+      <worldbody><geom name="hills" type="hfield" hfield="hills" pos="0 0 -9"/>
+        <body name="ball"><joint/><geom name="g" size="0.1"/><site name="s"/><site name="r" pos="1 0 0"/></body>
+      </worldbody>
+      <contact><pair name="p" geom1="hills" geom2="g"/></contact>
+      <tendon><spatial name="t"><site site="s"/><site site="r"/></spatial></tendon>
+      <sensor><touch name="felt" site="s"/></sensor></mujoco>""")
+
+
+@pytest.mark.parametrize(
+    ("field", "whose"),
+    [
+        ("body_mass", " of 'ball'"),
+        ("body_inertia", " of 'ball'"),
+        ("dof_frictionloss", "[0]"),
+        ("geom_friction", " of 'g'"),
+        ("hfield_size", " of 'hills'"),
+        ("pair_friction", " of 'p'"),
+        ("sensor_cutoff", " of 'felt'"),
+        ("sensor_noise", " of 'felt'"),
+        ("tendon_armature", " of 't'"),
+        ("tendon_frictionloss", " of 't'"),
+    ],
+)
+def test_negative_numbers_that_make_no_sense(rich, field, whose):
+    """They are refused by name, also of many worlds, as are those that are not numbers; traced ones are not seen."""
+    value = np.array(getattr(rich, field))
+    value[-1:] = -0.5
+    message = re.escape(f"Model.replace: {field}{whose} is -0.5, and must be at least 0")
+    for wrong in (value, jnp.asarray(value), value.tolist(), np.stack([np.abs(value), value])):
+        with pytest.raises(ValueError, match=message):
+            rich.replace(**{field: wrong})
+    with pytest.raises(ValueError, match=f"{field}.* is nan"):
+        rich.replace(**{field: np.full_like(value, np.nan)})
+    assert jax.jit(lambda x: getattr(rich.replace(**{field: x}), field))(value).min() == -0.5
+    axes = jax.tree.map(lambda x: None, rich)
+    assert getattr(axes.replace(**{field: -1}), field) == -1  # worlds on the last axis
+    assert getattr(rich.replace(**{field: 0 * np.abs(value)}), field).max() == 0
+
+
+@pytest.mark.parametrize("field", ["timestep", "density", "viscosity", "o_friction"])
+def test_negative_options(rich, field):
+    with pytest.raises(ValueError, match=rf"Option.replace: {field}(\[0\])? is -1, and must be at least 0"):
+        rich.opt.replace(**{field: np.full(np.shape(getattr(rich.opt, field)), -1.0)})
+    assert rich.opt.replace(timestep=0.01).timestep == 0.01
+
+
+def test_files_are_taken_as_c_takes_them(rich):
+    """C's compiler minds neither; a negative mass of a moving body it does."""
+    mujoco = pytest.importorskip("mujoco")
+    text = """<mujoco><option timestep="-1"/><worldbody>
+      <body><joint/><inertial pos="0 0 0" mass="{}" diaginertia="1 1 1"/><geom size="1" friction="-1"/></body>
+      </worldbody></mujoco>"""
+    found, c = jaxsim.load_model(text.format(1)), mujoco.MjModel.from_xml_string(text.format(1))
+    assert found.opt.timestep == c.opt.timestep == -1
+    assert found.geom_friction[0, 0] == c.geom_friction[0, 0] == -1
+    assert jaxsim.put_model(c).geom_friction[0, 0] == -1
+    with pytest.raises(ValueError, match="mass and inertia of moving bodies"):
+        mujoco.MjModel.from_xml_string(text.format(-1))
+    with pytest.raises(jaxsim.MjcfError, match="mass and inertia of a moving body"):
+        jaxsim.load_model(text.format(-1))
+
+
+@pytest.mark.parametrize("size", ["nconmax", "njmax"])
+def test_buffers_are_not_less_than_what_is_chosen(model, size, tmp_path):
+    """C refuses such a file; -1 says that jaxsim chooses."""
+    mujoco = pytest.importorskip("mujoco")
+    saved = tmp_path / "saved.npz"
+    jaxsim.save_model(model, saved)
+    mj_model = mujoco.MjModel.from_xml_string(XML)
+    message = rf"Model\.{size}: expected at least -1 \(.* slots|rows .*\), got -2"
+    for make in (
+        lambda: jaxsim.load_model(XML, **{size: -2}),
+        lambda: jaxsim.load_model(saved, **{size: -2}),
+        lambda: jaxsim.Spec.from_string(XML).compile(**{size: -2}),
+        lambda: jaxsim.put_model(mj_model, **{size: -2}),
+        lambda: model.replace(**{size: -2}),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
+    assert getattr(jaxsim.load_model(XML, **{size: -1}), size) == -1
+    wrong = XML.replace("<custom>", f'<size {size}="-2"/><custom>')
+    with pytest.raises(ValueError, match=f"{size} must be >= -1"):
+        mujoco.MjModel.from_xml_string(wrong)
+    with pytest.raises(jaxsim.MjcfError, match=f'attribute {size}="-2"'):
+        jaxsim.load_model(wrong)
+
+
+def test_nothing_in_place_of_an_array(model):
+    with pytest.raises(
+        TypeError, match=r"body_mass cannot be None, it is an array; axes for vmap begin with jax"
+    ):
+        model.replace(body_mass=None)
+    with pytest.raises(TypeError, match=r"Model\.replace: opt: expected Option, got None"):
+        model.replace(opt=None)
+    assert model.replace(onset=None).onset is None
+    axes = jax.tree.map(lambda x: None, model)
+    assert axes.replace(body_mass=0).replace(body_mass=None, opt=None).body_mass is None
+
+
+@pytest.mark.parametrize(("field", "kind"), [("geom_condim", "geom 'g'"), ("pair_dim", "pair 'p'")])
+def test_contacts_of_a_dimension_that_there_is_not(rich, field, kind):
+    wrong = rich.replace(**{field: np.full_like(getattr(rich, field), 2)})
+    with pytest.raises(jaxsim.UnsupportedError, match=f"{kind}: condim 2"):
+        jaxsim.make_data(wrong)

@@ -1,5 +1,6 @@
 """Training: settings, statistics, what SHAC climbs, tables, and exact resume."""
 
+import copy
 import dataclasses
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxsim
 from jaxsim import envs
 
 pytest.importorskip("flax")
@@ -19,7 +21,7 @@ pytest.importorskip("yaml")
 
 from jaxsim.cli import main
 from jaxsim.cli.train import settings
-from jaxsim.train import Config, ConfigError, Shac, read, restore, rows, train
+from jaxsim.train import Config, ConfigError, Shac, checkpoints, evaluate, read, restore, rows, summary, train
 from jaxsim.train.normalise import Statistics
 from jaxsim.train.shac import Trainer, Window, _returns
 
@@ -69,11 +71,31 @@ class Line:
         return state.replace(data=data, obs=x, reward=near, done=done, metrics=state.metrics | {"near": near})
 
 
+class WeighedLine(Line):
+    """The same point, which moves by as much less as it is heavy."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.model = jaxsim.load_model("""
+        <mujoco><worldbody><body><freejoint/>
+          <geom size="0.1" mass="1"/></body></worldbody></mujoco>""")
+
+    def with_model(self, model):
+        other = copy.copy(self)
+        other.model = model
+        return other
+
+    def step(self, state, action):
+        return super().step(state, action / self.model.body_mass[1])
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _line():
     envs.register("line", Line, envs.Config(episode_length=8))
+    envs.register("weighed_line", WeighedLine, envs.Config(episode_length=8))
     yield
     envs.registry._known.pop("line")
+    envs.registry._known.pop("weighed_line")
 
 
 @pytest.fixture(autouse=True)
@@ -104,6 +126,14 @@ def tiny(tmp_path):
         ({"task.ctrl_d": 0.1}, r"no setting 'ctrl_d' \(did you mean 'ctrl_dt'\?\)"),
         ({"algorithm": "shak"}, r"no algorithm 'shak' \(did you mean 'shac'\?\)"),
         ({"worlds": 0}, "worlds is 0, and must be at least 1"),
+        (
+            {"randomise.mas": [0.8, 1.2]},
+            r"randomise: no range 'mas' \(did you mean 'mass'\?\); there are fric",
+        ),
+        ({"randomise": {"mass": [1.2, 0.8]}}, "line: randomise: mass: no range of positive scales: 1.2, 0.8"),
+        ({"randomise.mass": 0.8}, "randomise: mass is two numbers, the least and the largest scale, not 0.8"),
+        ({"randomise": "mass"}, r"randomise: true, false, or ranges as in {mass: \[0.8, 1.2\]}, not 'mass'"),
+        ({"keep": -1}, "keep is -1, and must be at least 1, or 0 for all"),
         ({"algorithm": "ppo", "worlds": 3}, "must be a multiple of worlds, 3"),
     ],
 )
@@ -122,6 +152,14 @@ def test_files_of_settings(tiny, tmp_path):
     small = read(tmp_path / "small.yaml", settings(["--ppo.learning_rate", "5e-4"]))
     assert (small.shac.policy_rate, small.shac.clip, small.ppo.learning_rate) == (0.001, -20.0, 0.0005)
     assert read(tiny, settings(["--steps", "2e6"])).steps == 2_000_000
+    (tmp_path / "varied.yaml").write_text("randomise:\n  mass: [0.5, 2]\n  gain: [0.8, 1.2]")
+    varied = read(tmp_path / "varied.yaml")
+    assert varied.randomise == varied.ranges == {"mass": (0.5, 2.0), "gain": (0.8, 1.2)}
+    other = read(tmp_path / "varied.yaml", settings(["--randomise.mass", "[0.9, 1.1]"]))
+    assert other.ranges == {"mass": (0.9, 1.1), "gain": (0.8, 1.2)}
+    for given in ("true", "false"):  # the usual ranges, none
+        plain = read(tmp_path / "varied.yaml", settings(["--randomise", given]))
+        assert (plain.randomise, plain.ranges) == (given == "true", {})
     with pytest.raises(ConfigError, match="cannot read"):
         read(tmp_path / "none.yaml")
     (tmp_path / "wrong.yaml").write_text("shac: {horzon: 3}")
@@ -265,11 +303,103 @@ def test_interrupted_and_resumed_is_the_same_curve(tiny, tmp_path):
     jax.tree.map(np.testing.assert_array_equal, one, other)
 
 
+@pytest.fixture
+def unlearned(tiny, tmp_path):
+    """A run that learns nothing but noise, for a rate that is far too large: its best policy is not its last."""
+    steep = {"out": str(tmp_path / "run"), "keep": 1, "shac.policy_rate": 30.0, "evals": 10}
+    return train(read(tiny, steep))
+
+
+def test_a_checkpoint_is_chosen(unlearned, capsys):
+    """The newest stays, and the best; each acts as it did when it was tried."""
+    table = {int(row["steps"]): row["return"] for row in rows(unlearned / "metrics.csv")}
+    best, latest = max(table, key=table.__getitem__), max(table)
+    assert best < latest
+    there = checkpoints(str(unlearned))
+    assert there == {step: table[step] for step in (best, latest)}
+
+    config, env, act, newest = restore(unlearned)
+    trials = jax.random.split(jax.random.fold_in(jax.random.key(config.seed), 1))[1]
+    for step, same in ((best, "best"), (latest, "latest")):
+        policy = restore(unlearned, step)[-1]
+        jax.tree.map(np.testing.assert_array_equal, policy, restore(unlearned, same)[-1])
+        earned = summary(evaluate(env, act, policy, trials, config.eval_worlds))["return"]
+        np.testing.assert_allclose(earned, there[step], rtol=1e-5)  # float32, and 8 digits in the table
+    jax.tree.map(np.testing.assert_array_equal, newest, restore(unlearned, latest)[-1])
+
+    for step in (best, "best"):
+        main(["play", str(unlearned), "--checkpoint", str(step), "--seed", "3"])
+        assert "line: return" in capsys.readouterr().out
+    with np.load(unlearned / "play.npz") as saved:
+        key = jax.random.key(3)
+        expected = evaluate(env, act, restore(unlearned, best)[-1], key, 1, ("qpos",))["qpos"]
+        np.testing.assert_allclose(saved["qpos"], expected, rtol=1e-5)
+
+
+def test_a_checkpoint_that_is_not_there(tiny, unlearned, tmp_path, capsys):
+    steps = ", ".join(map(str, checkpoints(unlearned)))
+    for wrong in (7, "bset", -60):
+        with pytest.raises(ConfigError, match=rf"no checkpoint {wrong!r}; there are {steps}, `best` and `l"):
+            restore(unlearned, wrong)
+    with pytest.raises(SystemExit):
+        main(["play", str(unlearned), "--checkpoint", "7"])
+    assert f"no checkpoint 7; there are {steps}, `best`" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match=r"cannot read .*config\.yaml"):
+        checkpoints(tmp_path / "none")
+    with pytest.raises(ConfigError, match=r"cannot read .*config\.yaml"):
+        restore(tmp_path / "none", "best")
+
+
+def test_the_command_to_play_is_said_in_one_line(tiny, tmp_path, capsys):
+    out = tmp_path / ("a-folder-of-a-long-name" * 5)
+    main(["train", str(tiny), "--out", str(out), "--steps", "60", "--evals", "1"])
+    assert f"play: jaxsim play {out}\n" in capsys.readouterr().out
+
+
+def test_all_checkpoints_stay_where_asked(tiny, tmp_path):
+    config = read(tiny, {"out": str(tmp_path / "all"), "keep": 0})
+
+    def interrupt(row):
+        if row["steps"] >= 240:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, interrupt)
+    out = train(dataclasses.replace(config, resume=True, keep=0))
+    assert list(checkpoints(out)) == [0, 120, 240, 360, 480, 600]
+
+
+def test_worlds_differ_by_the_ranges_of_a_file(tiny, tmp_path, monkeypatch):
+    """They are drawn from there, on all devices; the run keeps them, and goes on with them."""
+    drawn = []
+
+    def randomise(model, keys, **ranges):
+        models, axes = envs.randomise(model, keys, **ranges)
+        drawn.append(np.asarray(models.body_mass)[:, 1])
+        return models, axes
+
+    monkeypatch.setattr("jaxsim.train.run.randomise", randomise)
+    file = tmp_path / "varied.yaml"
+    file.write_text(f"{TINY}randomise: {{mass: [2.0, 3.0], friction: [1.0, 1.0]}}\n")
+    config = read(file, {"env": "weighed_line", "out": str(tmp_path / "varied"), "evals": 1})
+    out = train(config)
+    (masses,) = drawn
+    assert masses.shape == (10,)
+    assert ((masses > 2) & (masses < 3)).all()
+    assert np.unique(masses).size == 10
+    assert read(out / "config.yaml").ranges == config.ranges
+    with pytest.raises(ConfigError, match="other settings: randomise"):
+        train(dataclasses.replace(config, resume=True, randomise={"mass": (2, 4)}))
+    train(dataclasses.replace(config, resume=True))
+    np.testing.assert_array_equal(drawn[1], masses)
+
+
 def test_what_is_wrong_with_settings_from_python(tmp_path):
     for wrong, message in (
         ({"algorithm": "sac"}, r"config: no algorithm 'sac' \(did you mean 'shac'\?\)"),
         ({"env": "lin"}, "config: no environment 'lin'"),
         ({"task": {"ctrl_d": 0.1}}, "config: no setting 'ctrl_d'"),
+        ({"randomise": {"mas": (0.8, 1.2)}}, "config: randomise: no range 'mas'"),
     ):
         with pytest.raises(ConfigError, match=message):
             train(dataclasses.replace(Config(env="line", out=str(tmp_path / "out")), **wrong))

@@ -140,7 +140,9 @@ def _inputs_and_outputs(actuator: Actuator, target: Any) -> None:
         actuator.ctrlspec = document or int(CtrlInput.POS | CtrlInput.VEL)
         actuator.ctrlnum = (actuator.ctrlspec & 7).bit_count()
         if general.dyntype == DynType.PID:
-            general.actdim = (general.dynprm[1] > 0) + (general.gainprm[0] > 0)
+            states = (general.dynprm[1] > 0) + (general.gainprm[0] > 0)
+            _check_states(actuator, states, general.actdim <= 0)
+            general.actdim = states
     elif general.gaintype == GainType.DCMOTOR:
         actuator.ctrlspec = document or int(CtrlInput.VOLTAGE)
         actuator.ctrlnum = (actuator.ctrlspec & 15).bit_count()
@@ -223,6 +225,19 @@ def _activation(actuator: Actuator) -> None:
         raise element.error("an actuator with dynamics needs an activation", attribute="actdim")
     if general.actdim < 0:
         general.actdim = int(general.dyntype not in (DynType.NONE, DynType.DCMOTOR))
+    if general.dyntype == DynType.DCMOTOR:
+        _check_states(
+            actuator, general.motor_states, general.actdim == 0 and general.gaintype != GainType.DCMOTOR
+        )
+
+
+def _check_states(actuator: Actuator, states: int, free: bool) -> None:
+    """Refuses a number of activations that is not that of the states which parameters ask for, unless it is free."""
+    given = actuator.general.actdim
+    if given != states and not free:
+        raise actuator.element.error(
+            f"the parameters ask for {states} activations, actdim says {max(given, 0)}", attribute="actdim"
+        )
 
 
 def _history(actuator: Actuator) -> None:

@@ -115,6 +115,12 @@ class General:
         self.dynprm, self.gainprm, self.biasprm = unit(10), unit(10), [0.0] * 10
         self.inheritrange, self.actdim, self.actearly, self.input = 0.0, -1, False, 0
 
+    @property
+    def motor_states(self) -> int:
+        """Activations of a DC motor: of slew limit, integral, temperature, bristle and current, as each is there."""
+        dyn, gain = self.dynprm, self.gainprm
+        return sum(x > 0 for x in (dyn[7], gain[5], dyn[2], dyn[5], dyn[0]))
+
 
 _ENUMS = {"dyntype": DynType, "gaintype": GainType, "biastype": BiasType}
 _PLAIN = (

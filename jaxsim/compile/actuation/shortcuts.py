@@ -248,11 +248,11 @@ def _dcmotor(actuator: General, element: Element, related: bool) -> None:
         dyn[1] = saturation[2]
     bias[:3] = cogging
     dyn[0] = inductance[0] / resistance if inductance[0] > 0 else inductance[1]
-    hot = _thermal(actuator, element, thermal)
+    _thermal(actuator, element, thermal)
     if lugre[0] > 0:
         dyn[5], dyn[6], bias[3:6] = lugre[0], lugre[1], lugre[2:5]
     gain[8] = 0.0
-    actuator.actdim = (dyn[0] > 0) + (controller[3] > 0) + (controller[1] > 0) + hot + (lugre[0] > 0)
+    actuator.actdim = actuator.motor_states
     actuator.actlimited, actuator.actearly = "false", True
 
 
@@ -285,11 +285,11 @@ def _motor_constants(
     return constant, resistance
 
 
-def _thermal(actuator: General, element: Element, thermal: list[float]) -> bool:
+def _thermal(actuator: General, element: Element, thermal: list[float]) -> None:
     """Thermal resistance and capacitance, either of which may follow from the thermal time constant."""
     resistance, capacitance, time, coefficient, reference, ambient = thermal
     if not (resistance > 0 or capacitance > 0 or time > 0):
-        return False
+        return
     if time > 0 and resistance > 0 and capacitance == 0:
         capacitance = time / resistance
     elif time > 0 and capacitance > 0 and resistance == 0:
@@ -298,7 +298,6 @@ def _thermal(actuator: General, element: Element, thermal: list[float]) -> bool:
         raise element.error("thermal resistance and capacitance must be positive", attribute="thermal")
     actuator.dynprm[2:5] = [resistance, capacitance, ambient]
     actuator.gainprm[2:4] = [coefficient, reference]
-    return True
 
 
 _SHORTCUTS: dict[str, tuple[GainType, Callable[[General, Element, bool], None]]] = {

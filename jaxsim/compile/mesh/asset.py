@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,13 +30,10 @@ from jaxsim.structure.lists import Lists
 __all__ = ["Mesh", "compile_mesh", "mesh_fields"]
 
 _READERS = {
-    ".stl": read_stl,
-    "model/stl": read_stl,
-    ".obj": read_obj,
-    "model/obj": read_obj,
-    ".msh": read_msh,
-    "model/vnd.mujoco.msh": read_msh,
+    **dict.fromkeys((".stl", ".STL", "model/stl"), read_stl),
+    **dict.fromkeys((".obj", ".OBJ", "model/obj"), read_obj),
 }
+"""By extension, as it is written, and by type of content."""
 
 
 @dataclass(eq=False)
@@ -158,10 +156,11 @@ def _read(document: Document, element: Element, values: Any) -> Triangles:
     if not values["file"]:
         return given
     file, content = document.open_asset(element, "file")
-    extension = "." + file.rsplit(".", 1)[-1].lower() if "." in file else ""
-    reader = _READERS.get(values["content_type"] or extension)
+    reader = _reader(file, values["content_type"])
     if reader is None:
-        raise element.error("expected an STL, OBJ or MSH file", attribute="file")
+        raise element.error(
+            "expected an STL, OBJ or MSH file: .stl, .obj, .msh, in lower or upper case", attribute="file"
+        )
     try:
         read = reader(content)
     except (ValueError, OverflowError) as error:
@@ -178,6 +177,14 @@ def _read(document: Document, element: Element, values: Any) -> Triangles:
         if own.size:
             setattr(read, name, own)
     return read
+
+
+def _reader(file: str, content_type: str | None) -> Callable[[bytes], Triangles] | None:
+    """What reads a file: its extension says it, as in C, and where it does not the type of its content."""
+    extension = "." + file.rsplit(".", 1)[-1] if "." in file else ""
+    if content_type == "model/vnd.mujoco.msh" or extension.lower() == ".msh":
+        return read_msh
+    return _READERS.get(extension) or _READERS.get(content_type or "")
 
 
 def _inertia(values: Any) -> str:

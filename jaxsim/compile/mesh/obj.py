@@ -39,16 +39,12 @@ def read_obj(content: bytes) -> Triangles:
     face, facetexcoord, facenormal = (np.ascontiguousarray(corners[..., k]) for k in range(3))
     texcoord[:, 1] = 1 - texcoord[:, 1]
     result = Triangles(vert=vert, face=face)
-    if texcoord.size and facetexcoord.size and facetexcoord.min() >= 0:
-        result.texcoord, result.facetexcoord = texcoord, facetexcoord
+    if facetexcoord.size and 0 <= facetexcoord.min() <= facetexcoord.max() < len(texcoord):
+        result.texcoord, result.facetexcoord = texcoord, facetexcoord  # else there are none, as in C
     if normal.size and facenormal.size and facenormal.min() >= 0:
+        if facenormal.max() >= len(normal):
+            raise ValueError(f"normal {int(facenormal.max()) + 1} does not exist")
         result.normal, result.facenormal = normal, facenormal
-    for name, index, count in (
-        ("texture coordinate", result.facetexcoord, len(texcoord)),
-        ("normal", result.facenormal, len(normal)),
-    ):
-        if index.size and index.max() >= count:
-            raise ValueError(f"{name} {int(index.max()) + 1} does not exist")
     return result
 
 
@@ -69,15 +65,24 @@ def _parse(text: bytes, dtype: type) -> np.ndarray | None:
 
 
 def _numbers(content: bytes, keyword: bytes, width: int) -> np.ndarray:
-    """Returns the numbers of all lines with a keyword, extra ones (weights, colours) dropped."""
+    """Returns the numbers of all lines with a keyword, extra ones (weights, colours) dropped.
+
+    A texture coordinate of one number has the second 0.
+    """
     rows = _rows(content, keyword)
-    values = _parse(b" ".join(rows), np.float64)
-    if values is None or values.size != width * len(rows):
+    values = _parse(b"".join(row + b" nan " for row in rows), np.float64)
+    if values is not None and values.size == (width + 1) * len(rows):
+        table = values.reshape(-1, width + 1)
+        if np.isnan(table[:, -1]).all() and not np.isnan(table[:, :-1]).any():  # each line has as many
+            return table[:, :-1].astype(np.float32)
+    if rows:
         split = [row.split(b"#")[0].split()[:width] for row in rows]
+        if keyword == b"vt":
+            split = [[*row, b"0"] if len(row) == 1 else row for row in split]
         if any(len(row) != width for row in split):
             raise ValueError(f"a line of kind {keyword.decode()} has fewer than {width} numbers")
-        values = np.array([float(x) for row in split for x in row])
-    return values.astype(np.float32).reshape(-1, width)
+        return np.array([[_number(float, x) for x in row] for row in split], np.float32)
+    return np.zeros((0, width), np.float32)
 
 
 def _corners(content: bytes) -> tuple[np.ndarray, np.ndarray]:
@@ -141,13 +146,34 @@ def _mixed(content: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _corner(token: bytes, counts: list[int]) -> list[int]:
-    """Reads `vertex/texcoord/normal`; indices count from 1, or from the end if negative."""
+    """Reads `vertex/texcoord/normal`; indices count from 1, or from the end if negative; 0 is none.
+
+    Raises:
+        ValueError: the corner has more parts, no vertex, or counts back to before the first.
+    """
     result = [-1, -1, -1]
-    for k, part in enumerate(token.split(b"/")[:3]):
-        if part:
-            index = int(part)
-            result[k] = index - 1 if index > 0 else counts[k] + index
+    parts = token.split(b"/")
+    for k, part in enumerate(parts[:3]):
+        index = _number(int, part) if part else 0
+        result[k] = index - 1 if index >= 0 else counts[k] + index
+        if index < 0 and result[k] < 0:
+            raise ValueError(f"index {index} counts back to before the first")
+    if len(parts) > 3 or result[0] < 0:
+        raise ValueError(f"{token.decode(errors='replace')!r} is no corner as in vertex/texcoord/normal")
     return result
+
+
+def _number(kind: type, text: bytes) -> Any:
+    """A number of a type.
+
+    Raises:
+        ValueError: the text is something else.
+    """
+    try:
+        return kind(text)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise ValueError(f"{text.decode(errors='replace')!r} is not {what}") from None
 
 
 def _triangulate(corners: np.ndarray, lengths: np.ndarray, vert: np.ndarray) -> np.ndarray:

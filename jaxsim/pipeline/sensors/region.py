@@ -24,7 +24,8 @@ def refusal(m: Model, sensor: int) -> str:
         site = m.sensor_objid[sensor]
     else:
         return ""
-    return "the volume of a site of type mesh" * bool(m.site_type[site] == GeomType.MESH)
+    kind = GeomType(int(m.site_type[site]))
+    return f"the volume of a site of type {kind.name.lower()}" * (kind in (GeomType.MESH, GeomType.SDF))
 
 
 def contains(kind: int, size: Array, p: Array) -> Array:
