@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.collision.convex.curved import bend, curved_point, disk_point
-from jaxsim.collision.convex.difference import Pair, farthest, of_asked, smooth_rows
+from jaxsim.collision.convex.difference import Pair, Vertex, farthest, of_asked, smooth_rows
 from jaxsim.collision.convex.features import Features
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import Solid, corner_point, solid_of
@@ -44,6 +44,8 @@ is across after a step, one that does not is let go.
 """
 _FAR = 1e-2
 """Length of a last Newton step (rad) that shows that there is no solution near: none is taken."""
+_UNFINISHED = 5e-5
+"""Share of overlap and distance of centres that a vertex is farther than those found where a search has given up."""
 _PARALLEL = 1e-6
 """Squared sine of the angle of edges that count as one direction."""
 
@@ -148,12 +150,13 @@ def hold(
 
         def few(
             asked: Array, pairs: list[Pair], shapes: tuple[Shape, Shape], others: tuple[Features, Vec]
-        ) -> tuple[Vec, Array]:
+        ) -> tuple[Vec, Array, Features]:
             return _polished(pairs, *_cores(types, shapes), *others, asked)
 
         wanted = smooth & ~features.far
-        polished, overlap = of_asked(few, wanted, pairs, types, shapes, (features, base))
+        polished, overlap, found = of_asked(few, wanted, pairs, types, shapes, (features, base))
         base = polished.where(wanted, base)
+        features = jax.tree.map(lambda new, old: jnp.where(wanted, new, old), found, features)
     return lax.stop_gradient(Held(base, features.code1, features.code2, features.weights, overlap))
 
 
@@ -189,13 +192,14 @@ def _cores(types: tuple[Sequence[int], Sequence[int]], shapes: tuple[Shape, Shap
 @stage
 def _polished(
     pairs: Sequence[Pair], core1: Core, core2: Core, f: Features, normal: Vec, smooth: Array
-) -> tuple[Vec, Array]:
-    """The exact normal of curved geoms, and the overlap along it, m.
+) -> tuple[Vec, Array, Features]:
+    """The exact normal of curved geoms, the overlap along it, m, and what touches.
 
     Newton's method from the search's normal, with steps that shorten the overlap or widen the distance. The axes of
     disks, where the equations have no derivative, are tried as they are. The last step is taken with the edges that are
     exactly across: what the overlap tells of the normal ends at the root of rounding errors, and derivatives are as
-    exact as the normal.
+    exact as the normal. A step that is no better may be so because of a corner that the search did not come to: it is
+    one of those that touch from there on.
     """
     axes, allowed = [], [normal.x < jnp.inf]
     for core in (core1, core2):
@@ -209,35 +213,79 @@ def _polished(
     def attempt(count: Array, state: tuple[Vec, Array]) -> tuple[Vec, Array]:
         n, value = state
         new = Vec(*(c[count] for c in tried))
-        height = _height(pairs, core1, new)
+        height = _height(pairs, core1, new)[0]
         # of equal ones the axis, so that it is found exactly
         slack = jnp.where(value < jnp.inf, 8 * jnp.finfo(value.dtype).eps * jnp.abs(value), 0.0)
         better = allowed[count] & settled(_at_most(height, value + slack))
         return new.where(better, n), jnp.where(better, height, value)
 
-    def step(count: Array, state: tuple[Vec, Array, Array]) -> tuple[Vec, Array, Array]:
+    def step(count: Array, state: tuple[Vec, Array, Array, Features]) -> tuple[Vec, Array, Array, Features]:
         """From normals, overlaps and shares of steps (npair, W) to the next; one that is no better is shortened."""
-        n, value, share = state
+        n, value, share, f = state
         last = count == _STEPS
         slack = jnp.where((count % 2 == 0) & ~last, _NEARLY, _exactly(value)).astype(value.dtype)
         choice = settled(_choose(core1, core2, f, n, slack))
         full = _next(core1, core2, f, n, choice)
         new = full.where(last, _unit(n + (full - n) * share))
-        height = _height(pairs, core1, new)
+        height, corner = _height(pairs, core1, new)
         kept, lower = settled((_kept(core1, core2, n, value, new, height), _at_most(height, value)))
         better = jnp.where(last, kept, lower) & smooth
-        return new.where(better, n), jnp.where(better, height, value), jnp.where(better, 1.0, 0.3 * share)
+        f = _joined(f, corner, smooth & ~lower & ~last)
+        return new.where(better, n), jnp.where(better, height, value), jnp.where(better, 1.0, 0.3 * share), f
 
     first = (normal, jnp.full_like(normal.x, jnp.inf))
     normal, value = lax.fori_loop(0, len(tried.x), attempt, first)
+    f = _caught_up(core1, core2, f, normal, *_height(pairs, core1, normal), smooth)
     steps = rounds_if_any(smooth, _STEPS + 1)
-    return lax.fori_loop(0, steps, step, (normal, value, jnp.ones_like(value)))[:2]
+    normal, value, _, f = lax.fori_loop(0, steps, step, (normal, value, jnp.ones_like(value), f))
+    return normal, value, f
 
 
-def _height(pairs: Sequence[Pair], core1: Core, n: Vec) -> Array:
-    """The support function of the difference: the overlap along a direction, m."""
+def _height(pairs: Sequence[Pair], core1: Core, n: Vec) -> tuple[Array, Vertex]:
+    """The support function of the difference: the overlap along a direction, m; and the vertex that is so far."""
     direction = core1.pose.axes.to_local(n)
-    return farthest(pairs, direction).point.dot(direction)
+    vertex = farthest(pairs, direction)
+    return vertex.point.dot(direction), vertex
+
+
+@stage
+def _caught_up(
+    core1: Core, core2: Core, f: Features, n: Vec, overlap: Array, corner: Vertex, some: Array
+) -> Features:
+    """The vertex that is farthest along a normal alone, where the search ended before it came to it."""
+
+    def along(code1: Array, code2: Array, weights: Array) -> Array:
+        return (_centre(core1, code1, weights) - _centre(core2, code2, weights)).dot(n)
+
+    three = f.weights.shape
+    code1, code2 = (jnp.broadcast_to(c, three) for c in corner[1:])
+    alone = jnp.zeros(three, f.weights.dtype).at[0].set(1.0)
+    left = along(code1, code2, alone) - along(f.code1, f.code2, f.weights)
+    behind = some & (left > _UNFINISHED * (overlap + _size(core1, core2))) & (overlap > 0)
+    new = f._replace(code1=code1, code2=code2, weights=alone)
+    return jax.tree.map(lambda a, b: jnp.where(behind, a, b), new, f)
+
+
+@stage
+def _joined(f: Features, corner: Vertex, some: Array) -> Features:
+    """With a vertex among those that touch, if there is room for it: one of the three that is another one again."""
+    same = [[(f.code1[i] == f.code1[j]) & (f.code2[i] == f.code2[j]) for j in range(i)] for i in (1, 2)]
+    new = some & ~((f.code1 == corner.code1) & (f.code2 == corner.code2)).any(axis=0)
+    places = [new & same[0][0], new & ~same[0][0] & (same[1][0] | same[1][1])]
+    a, b, c = f.weights
+    first = a + jnp.where(places[0], b, jnp.where(places[1] & same[1][0], c, 0.0))
+    second = jnp.where(places[0], 0.0, b + jnp.where(places[1] & ~same[1][0], c, 0.0))
+
+    def put(codes: Array, code: Array) -> Array:
+        return jnp.stack(
+            [codes[0], *(jnp.where(p, code, old) for p, old in zip(places, codes[1:], strict=True))]
+        )
+
+    return f._replace(
+        code1=put(f.code1, corner.code1),
+        code2=put(f.code2, corner.code2),
+        weights=jnp.stack([first, second, jnp.where(places[1], 0.0, c)]),
+    )
 
 
 @stage
@@ -251,9 +299,14 @@ def _kept(core1: Core, core2: Core, old: Vec, before: Array, new: Vec, after: Ar
 
     It does where not all corners of a face that touches were found.
     """
-    size = sum((jnp.abs(c) for c in core2.pose.pos - core1.pose.pos), start=jnp.abs(before))
+    size = jnp.abs(before) + _size(core1, core2)
     step = new - old
     return (after <= before + 64 * jnp.finfo(after.dtype).eps * size) & (step.dot(step) < _FAR * _FAR)
+
+
+def _size(core1: Core, core2: Core) -> Array:
+    """How far the centres are apart, m, by components."""
+    return sum((jnp.abs(c) for c in core2.pose.pos - core1.pose.pos), start=jnp.zeros_like(core1.pose.pos.x))
 
 
 @stage
@@ -301,7 +354,7 @@ def _evaluate(
 def _judged(pairs: Sequence[Pair], core1: Core, core2: Core, held: Held, new: Vec, smooth: Array) -> Held:
     """Whether the step to a new normal is taken, and the bound of the overlap after that."""
     assert held.overlap is not None
-    after = _height(pairs, core1, new)
+    after, _ = _height(pairs, core1, new)
     taken = _kept(core1, core2, held.normal, held.overlap, new, after) | ~smooth
     return held._replace(overlap=jnp.where(taken, after, held.overlap), taken=taken)
 
