@@ -44,8 +44,6 @@ is across after a step, one that does not is let go.
 """
 _FAR = 1e-2
 """Length of a last Newton step (rad) that shows that there is no solution near: none is taken."""
-_UNFINISHED = 5e-5
-"""Share of overlap and distance of centres that a vertex is farther than those found where a search has given up."""
 _PARALLEL = 1e-6
 """Squared sine of the angle of edges that count as one direction."""
 
@@ -110,6 +108,30 @@ class _Side(NamedTuple):
     flat: Array
 
 
+class _Corners(NamedTuple):
+    """Corners of both cores that touch, and their shares; see `Features`."""
+
+    code1: Array
+    code2: Array
+    weights: Array
+
+
+class _Polish(NamedTuple):
+    """Of the way to the exact normal of curved geoms, (npair, W).
+
+    Attributes:
+      normal: so far, world frame, components (npair, W).
+      overlap: along it, m.
+      share: of the next step that is taken.
+      corners: what touches.
+    """
+
+    normal: Vec
+    overlap: Array
+    share: Array
+    corners: _Corners
+
+
 class Held(NamedTuple):
     """What is held fixed of each pair: found without derivative.
 
@@ -145,19 +167,20 @@ def hold(
       features: what touches.
     """
     base, overlap = shapes[0].axes.to_world(features.normal), None
+    corners = _Corners(features.code1, features.code2, features.weights)
     smooth = smooth_rows(pairs)
     if smooth is not None:
 
         def few(
             asked: Array, pairs: list[Pair], shapes: tuple[Shape, Shape], others: tuple[Features, Vec]
-        ) -> tuple[Vec, Array, Features]:
+        ) -> _Polish:
             return _polished(pairs, *_cores(types, shapes), *others, asked)
 
         wanted = smooth & ~features.far
-        polished, overlap, found = of_asked(few, wanted, pairs, types, shapes, (features, base))
-        base = polished.where(wanted, base)
-        features = jax.tree.map(lambda new, old: jnp.where(wanted, new, old), found, features)
-    return lax.stop_gradient(Held(base, features.code1, features.code2, features.weights, overlap))
+        found = of_asked(few, wanted, pairs, types, shapes, (features, base))
+        base, overlap = found.normal.where(wanted, base), found.overlap
+        corners = jax.tree.map(lambda new, old: jnp.where(wanted, new, old), found.corners, corners)
+    return lax.stop_gradient(Held(base, *corners, overlap))
 
 
 def shortest(
@@ -192,8 +215,8 @@ def _cores(types: tuple[Sequence[int], Sequence[int]], shapes: tuple[Shape, Shap
 @stage
 def _polished(
     pairs: Sequence[Pair], core1: Core, core2: Core, f: Features, normal: Vec, smooth: Array
-) -> tuple[Vec, Array, Features]:
-    """The exact normal of curved geoms, the overlap along it, m, and what touches.
+) -> _Polish:
+    """The exact normal of curved geoms, the overlap along it, and what touches.
 
     Newton's method from the search's normal, with steps that shorten the overlap or widen the distance. The axes of
     disks, where the equations have no derivative, are tried as they are. The last step is taken with the edges that are
@@ -219,26 +242,25 @@ def _polished(
         better = allowed[count] & settled(_at_most(height, value + slack))
         return new.where(better, n), jnp.where(better, height, value)
 
-    def step(count: Array, state: tuple[Vec, Array, Array, Features]) -> tuple[Vec, Array, Array, Features]:
-        """From normals, overlaps and shares of steps (npair, W) to the next; one that is no better is shortened."""
-        n, value, share, f = state
+    def step(count: Array, state: _Polish) -> _Polish:
+        """A step; one that is no better is shortened."""
+        n, value, share, corners = state
         last = count == _STEPS
         slack = jnp.where((count % 2 == 0) & ~last, _NEARLY, _exactly(value)).astype(value.dtype)
-        choice = settled(_choose(core1, core2, f, n, slack))
-        full = _next(core1, core2, f, n, choice)
+        choice = settled(_choose(core1, core2, corners, n, slack))
+        full = _next(core1, core2, corners, n, choice)
         new = full.where(last, _unit(n + (full - n) * share))
         height, corner = _height(pairs, core1, new)
         kept, lower = settled((_kept(core1, core2, n, value, new, height), _at_most(height, value)))
         better = jnp.where(last, kept, lower) & smooth
-        f = _joined(f, corner, smooth & ~lower & ~last)
-        return new.where(better, n), jnp.where(better, height, value), jnp.where(better, 1.0, 0.3 * share), f
+        corners = _joined(corners, corner, smooth & ~lower & ~last)
+        share = jnp.where(better, 1.0, 0.3 * share)
+        return _Polish(new.where(better, n), jnp.where(better, height, value), share, corners)
 
     first = (normal, jnp.full_like(normal.x, jnp.inf))
     normal, value = lax.fori_loop(0, len(tried.x), attempt, first)
-    f = _caught_up(core1, core2, f, normal, *_height(pairs, core1, normal), smooth)
-    steps = rounds_if_any(smooth, _STEPS + 1)
-    normal, value, _, f = lax.fori_loop(0, steps, step, (normal, value, jnp.ones_like(value), f))
-    return normal, value, f
+    steps, corners = rounds_if_any(smooth, _STEPS + 1), _Corners(f.code1, f.code2, f.weights)
+    return lax.fori_loop(0, steps, step, _Polish(normal, value, jnp.ones_like(value), corners))
 
 
 def _height(pairs: Sequence[Pair], core1: Core, n: Vec) -> tuple[Array, Vertex]:
@@ -249,25 +271,7 @@ def _height(pairs: Sequence[Pair], core1: Core, n: Vec) -> tuple[Array, Vertex]:
 
 
 @stage
-def _caught_up(
-    core1: Core, core2: Core, f: Features, n: Vec, overlap: Array, corner: Vertex, some: Array
-) -> Features:
-    """The vertex that is farthest along a normal alone, where the search ended before it came to it."""
-
-    def along(code1: Array, code2: Array, weights: Array) -> Array:
-        return (_centre(core1, code1, weights) - _centre(core2, code2, weights)).dot(n)
-
-    three = f.weights.shape
-    code1, code2 = (jnp.broadcast_to(c, three) for c in corner[1:])
-    alone = jnp.zeros(three, f.weights.dtype).at[0].set(1.0)
-    left = along(code1, code2, alone) - along(f.code1, f.code2, f.weights)
-    behind = some & (left > _UNFINISHED * (overlap + _size(core1, core2))) & (overlap > 0)
-    new = f._replace(code1=code1, code2=code2, weights=alone)
-    return jax.tree.map(lambda a, b: jnp.where(behind, a, b), new, f)
-
-
-@stage
-def _joined(f: Features, corner: Vertex, some: Array) -> Features:
+def _joined(f: _Corners, corner: Vertex, some: Array) -> _Corners:
     """With a vertex among those that touch, if there is room for it: one of the three that is another one again."""
     same = [[(f.code1[i] == f.code1[j]) & (f.code2[i] == f.code2[j]) for j in range(i)] for i in (1, 2)]
     new = some & ~((f.code1 == corner.code1) & (f.code2 == corner.code2)).any(axis=0)
@@ -281,11 +285,8 @@ def _joined(f: Features, corner: Vertex, some: Array) -> Features:
             [codes[0], *(jnp.where(p, code, old) for p, old in zip(places, codes[1:], strict=True))]
         )
 
-    return f._replace(
-        code1=put(f.code1, corner.code1),
-        code2=put(f.code2, corner.code2),
-        weights=jnp.stack([first, second, jnp.where(places[1], 0.0, c)]),
-    )
+    shares = jnp.stack([first, second, jnp.where(places[1], 0.0, c)])
+    return _Corners(put(f.code1, corner.code1), put(f.code2, corner.code2), shares)
 
 
 @stage
@@ -299,18 +300,13 @@ def _kept(core1: Core, core2: Core, old: Vec, before: Array, new: Vec, after: Ar
 
     It does where not all corners of a face that touches were found.
     """
-    size = jnp.abs(before) + _size(core1, core2)
+    size = sum((jnp.abs(c) for c in core2.pose.pos - core1.pose.pos), start=jnp.abs(before))
     step = new - old
     return (after <= before + 64 * jnp.finfo(after.dtype).eps * size) & (step.dot(step) < _FAR * _FAR)
 
 
-def _size(core1: Core, core2: Core) -> Array:
-    """How far the centres are apart, m, by components."""
-    return sum((jnp.abs(c) for c in core2.pose.pos - core1.pose.pos), start=jnp.zeros_like(core1.pose.pos.x))
-
-
 @stage
-def _next(core1: Core, core2: Core, f: Features, n: Vec, choice: _Choice) -> Vec:
+def _next(core1: Core, core2: Core, f: _Corners, n: Vec, choice: _Choice) -> Vec:
     return _newton(core1, core2, *_sides(core1, core2, f, n, choice), n, choice, 1.0)
 
 
@@ -363,7 +359,7 @@ def _judged(pairs: Sequence[Pair], core1: Core, core2: Core, held: Held, new: Ve
 
 
 @stage
-def _choose(core1: Core, core2: Core, f: Features | Held, base: Vec, slack: Array) -> _Choice:
+def _choose(core1: Core, core2: Core, f: _Corners | Held, base: Vec, slack: Array) -> _Choice:
     """The flat disks, the longest edge across the normal up to a sine of `slack`, and the one most across both."""
     flat1, flat2 = settled(_flats(core1, core2, base))
     edges = [*_edges(core1, f.code1, flat1), *_edges(core2, f.code2, flat2)]
@@ -449,7 +445,7 @@ def _edges(core: Core, codes: Array, flat: Array) -> tuple[Vec, Vec]:
     return edges
 
 
-def _sides(core1: Core, core2: Core, f: Features | Held, base: Vec, choice: _Choice) -> tuple[_Side, _Side]:
+def _sides(core1: Core, core2: Core, f: _Corners | Held, base: Vec, choice: _Choice) -> tuple[_Side, _Side]:
     """Both cores as they touch along a direction; the points of flat disks are those nearest to the other geom."""
     centre1 = _centre(core1, f.code1, f.weights)
     centre2 = _centre(core2, f.code2, f.weights) + (core2.pose.pos - core1.pose.pos)
