@@ -255,6 +255,34 @@ def test_a_capsule_on_the_axis_of_a_cylinder() -> None:
     np.testing.assert_allclose(forward[-1, 6:8], across / found[-1], atol=1e-9)
 
 
+def test_a_hull_deep_in_an_ellipsoid() -> None:
+    """The search gives up before it comes to all corners that touch; found on the way, they turn the normal."""
+    corners = np.random.default_rng(5).standard_normal((40, 3))
+    corners *= 0.2 / np.linalg.norm(corners, axis=1, keepdims=True)
+    vertices = " ".join(f"{x:.6f}" for x in corners.ravel())
+    model = jaxsim.load_model(f"""
+        <mujoco>
+          <asset><mesh name="hull" vertex="{vertices}"/></asset>
+          <worldbody>
+            <geom type="mesh" mesh="hull"/>
+            <body><freejoint/><geom type="ellipsoid" size=".1 .15 .2"/></body>
+          </worldbody>
+        </mujoco>""")
+    data = jaxsim.make_data(model)
+    qpos = np.array([-0.06609505, 0.12564965, -0.08246902, -0.53815675, 0.23827667, -0.7455233, 0.31274037])
+    turn = jnp.array([-0.75859369, 0.14268025, 0.57375932, 0.67708319, -0.21585833, 0.41819947])
+
+    def found(t: jax.Array) -> jax.Array:
+        moved = data.replace(qpos=jaxsim.integrate_pos(model, qpos, t * turn, 1.0))
+        dist, ends = jaxsim.geom_distance(model, jaxsim.kinematics(model, moved), 0, 1, 1.0)
+        return jnp.append((ends[3:] - ends[:3]) / dist, dist)
+
+    of = jax.jit(lambda t: jax.jvp(found, (t,), (1.0,)))
+    h = 1e-6
+    differences = (of(h)[0] - of(-h)[0]) / (2 * h)
+    np.testing.assert_allclose(of(0.0)[1], differences, rtol=1e-5, atol=1e-6)
+
+
 def test_wrong_arguments() -> None:
     _, model = _problem()
     data = jaxsim.make_data(model)

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.collision.convex.curved import bend, curved_point, disk_point
-from jaxsim.collision.convex.difference import Pair, farthest, of_asked, smooth_rows
+from jaxsim.collision.convex.difference import Pair, Vertex, farthest, of_asked, smooth_rows
 from jaxsim.collision.convex.features import Features
 from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.solid import Solid, corner_point, solid_of
@@ -108,6 +108,30 @@ class _Side(NamedTuple):
     flat: Array
 
 
+class _Corners(NamedTuple):
+    """Corners of both cores that touch, and their shares; see `Features`."""
+
+    code1: Array
+    code2: Array
+    weights: Array
+
+
+class _Polish(NamedTuple):
+    """Of the way to the exact normal of curved geoms, (npair, W).
+
+    Attributes:
+      normal: so far, world frame, components (npair, W).
+      overlap: along it, m.
+      share: of the next step that is taken.
+      corners: what touches.
+    """
+
+    normal: Vec
+    overlap: Array
+    share: Array
+    corners: _Corners
+
+
 class Held(NamedTuple):
     """What is held fixed of each pair: found without derivative.
 
@@ -143,18 +167,20 @@ def hold(
       features: what touches.
     """
     base, overlap = shapes[0].axes.to_world(features.normal), None
+    corners = _Corners(features.code1, features.code2, features.weights)
     smooth = smooth_rows(pairs)
     if smooth is not None:
 
         def few(
             asked: Array, pairs: list[Pair], shapes: tuple[Shape, Shape], others: tuple[Features, Vec]
-        ) -> tuple[Vec, Array]:
+        ) -> _Polish:
             return _polished(pairs, *_cores(types, shapes), *others, asked)
 
         wanted = smooth & ~features.far
-        polished, overlap = of_asked(few, wanted, pairs, types, shapes, (features, base))
-        base = polished.where(wanted, base)
-    return lax.stop_gradient(Held(base, features.code1, features.code2, features.weights, overlap))
+        found = of_asked(few, wanted, pairs, types, shapes, (features, base))
+        base, overlap = found.normal.where(wanted, base), found.overlap
+        corners = jax.tree.map(lambda new, old: jnp.where(wanted, new, old), found.corners, corners)
+    return lax.stop_gradient(Held(base, *corners, overlap))
 
 
 def shortest(
@@ -189,13 +215,14 @@ def _cores(types: tuple[Sequence[int], Sequence[int]], shapes: tuple[Shape, Shap
 @stage
 def _polished(
     pairs: Sequence[Pair], core1: Core, core2: Core, f: Features, normal: Vec, smooth: Array
-) -> tuple[Vec, Array]:
-    """The exact normal of curved geoms, and the overlap along it, m.
+) -> _Polish:
+    """The exact normal of curved geoms, the overlap along it, and what touches.
 
     Newton's method from the search's normal, with steps that shorten the overlap or widen the distance. The axes of
     disks, where the equations have no derivative, are tried as they are. The last step is taken with the edges that are
     exactly across: what the overlap tells of the normal ends at the root of rounding errors, and derivatives are as
-    exact as the normal.
+    exact as the normal. A step that is no better may be so because of a corner that the search did not come to: it is
+    one of those that touch from there on.
     """
     axes, allowed = [], [normal.x < jnp.inf]
     for core in (core1, core2):
@@ -209,35 +236,57 @@ def _polished(
     def attempt(count: Array, state: tuple[Vec, Array]) -> tuple[Vec, Array]:
         n, value = state
         new = Vec(*(c[count] for c in tried))
-        height = _height(pairs, core1, new)
+        height = _height(pairs, core1, new)[0]
         # of equal ones the axis, so that it is found exactly
         slack = jnp.where(value < jnp.inf, 8 * jnp.finfo(value.dtype).eps * jnp.abs(value), 0.0)
         better = allowed[count] & settled(_at_most(height, value + slack))
         return new.where(better, n), jnp.where(better, height, value)
 
-    def step(count: Array, state: tuple[Vec, Array, Array]) -> tuple[Vec, Array, Array]:
-        """From normals, overlaps and shares of steps (npair, W) to the next; one that is no better is shortened."""
-        n, value, share = state
+    def step(count: Array, state: _Polish) -> _Polish:
+        """A step; one that is no better is shortened."""
+        n, value, share, corners = state
         last = count == _STEPS
         slack = jnp.where((count % 2 == 0) & ~last, _NEARLY, _exactly(value)).astype(value.dtype)
-        choice = settled(_choose(core1, core2, f, n, slack))
-        full = _next(core1, core2, f, n, choice)
+        choice = settled(_choose(core1, core2, corners, n, slack))
+        full = _next(core1, core2, corners, n, choice)
         new = full.where(last, _unit(n + (full - n) * share))
-        height = _height(pairs, core1, new)
+        height, corner = _height(pairs, core1, new)
         kept, lower = settled((_kept(core1, core2, n, value, new, height), _at_most(height, value)))
         better = jnp.where(last, kept, lower) & smooth
-        return new.where(better, n), jnp.where(better, height, value), jnp.where(better, 1.0, 0.3 * share)
+        corners = _joined(corners, corner, smooth & ~lower & ~last)
+        share = jnp.where(better, 1.0, 0.3 * share)
+        return _Polish(new.where(better, n), jnp.where(better, height, value), share, corners)
 
     first = (normal, jnp.full_like(normal.x, jnp.inf))
     normal, value = lax.fori_loop(0, len(tried.x), attempt, first)
-    steps = rounds_if_any(smooth, _STEPS + 1)
-    return lax.fori_loop(0, steps, step, (normal, value, jnp.ones_like(value)))[:2]
+    steps, corners = rounds_if_any(smooth, _STEPS + 1), _Corners(f.code1, f.code2, f.weights)
+    return lax.fori_loop(0, steps, step, _Polish(normal, value, jnp.ones_like(value), corners))
 
 
-def _height(pairs: Sequence[Pair], core1: Core, n: Vec) -> Array:
-    """The support function of the difference: the overlap along a direction, m."""
+def _height(pairs: Sequence[Pair], core1: Core, n: Vec) -> tuple[Array, Vertex]:
+    """The support function of the difference: the overlap along a direction, m; and the vertex that is so far."""
     direction = core1.pose.axes.to_local(n)
-    return farthest(pairs, direction).point.dot(direction)
+    vertex = farthest(pairs, direction)
+    return vertex.point.dot(direction), vertex
+
+
+@stage
+def _joined(f: _Corners, corner: Vertex, some: Array) -> _Corners:
+    """With a vertex among those that touch, if there is room for it: one of the three that is another one again."""
+    same = [[(f.code1[i] == f.code1[j]) & (f.code2[i] == f.code2[j]) for j in range(i)] for i in (1, 2)]
+    new = some & ~((f.code1 == corner.code1) & (f.code2 == corner.code2)).any(axis=0)
+    places = [new & same[0][0], new & ~same[0][0] & (same[1][0] | same[1][1])]
+    a, b, c = f.weights
+    first = a + jnp.where(places[0], b, jnp.where(places[1] & same[1][0], c, 0.0))
+    second = jnp.where(places[0], 0.0, b + jnp.where(places[1] & ~same[1][0], c, 0.0))
+
+    def put(codes: Array, code: Array) -> Array:
+        return jnp.stack(
+            [codes[0], *(jnp.where(p, code, old) for p, old in zip(places, codes[1:], strict=True))]
+        )
+
+    shares = jnp.stack([first, second, jnp.where(places[1], 0.0, c)])
+    return _Corners(put(f.code1, corner.code1), put(f.code2, corner.code2), shares)
 
 
 @stage
@@ -257,7 +306,7 @@ def _kept(core1: Core, core2: Core, old: Vec, before: Array, new: Vec, after: Ar
 
 
 @stage
-def _next(core1: Core, core2: Core, f: Features, n: Vec, choice: _Choice) -> Vec:
+def _next(core1: Core, core2: Core, f: _Corners, n: Vec, choice: _Choice) -> Vec:
     return _newton(core1, core2, *_sides(core1, core2, f, n, choice), n, choice, 1.0)
 
 
@@ -301,7 +350,7 @@ def _evaluate(
 def _judged(pairs: Sequence[Pair], core1: Core, core2: Core, held: Held, new: Vec, smooth: Array) -> Held:
     """Whether the step to a new normal is taken, and the bound of the overlap after that."""
     assert held.overlap is not None
-    after = _height(pairs, core1, new)
+    after, _ = _height(pairs, core1, new)
     taken = _kept(core1, core2, held.normal, held.overlap, new, after) | ~smooth
     return held._replace(overlap=jnp.where(taken, after, held.overlap), taken=taken)
 
@@ -310,7 +359,7 @@ def _judged(pairs: Sequence[Pair], core1: Core, core2: Core, held: Held, new: Ve
 
 
 @stage
-def _choose(core1: Core, core2: Core, f: Features | Held, base: Vec, slack: Array) -> _Choice:
+def _choose(core1: Core, core2: Core, f: _Corners | Held, base: Vec, slack: Array) -> _Choice:
     """The flat disks, the longest edge across the normal up to a sine of `slack`, and the one most across both."""
     flat1, flat2 = settled(_flats(core1, core2, base))
     edges = [*_edges(core1, f.code1, flat1), *_edges(core2, f.code2, flat2)]
@@ -396,7 +445,7 @@ def _edges(core: Core, codes: Array, flat: Array) -> tuple[Vec, Vec]:
     return edges
 
 
-def _sides(core1: Core, core2: Core, f: Features | Held, base: Vec, choice: _Choice) -> tuple[_Side, _Side]:
+def _sides(core1: Core, core2: Core, f: _Corners | Held, base: Vec, choice: _Choice) -> tuple[_Side, _Side]:
     """Both cores as they touch along a direction; the points of flat disks are those nearest to the other geom."""
     centre1 = _centre(core1, f.code1, f.weights)
     centre2 = _centre(core2, f.code2, f.weights) + (core2.pose.pos - core1.pose.pos)
