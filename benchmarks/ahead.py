@@ -79,7 +79,8 @@ def compile_ahead(task: Task, target: Path | None, file: Path) -> None:
         file: Where to.
     """
     devices = jax.devices()[:1] if target is None else [_device(target)]
-    rollout, args = ENGINES[task.engine](task.path, devices).program(work_of(task))
+    engine: Any = ENGINES[task.engine](task.path, devices)
+    rollout, args = engine.program(work_of(task))
     mesh = worlds_mesh(task.worlds, devices)
     shared, spread = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in ((), (WORLDS,)))
     places = [

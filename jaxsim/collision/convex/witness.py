@@ -180,7 +180,7 @@ def hold(
         found = of_asked(few, wanted, pairs, types, shapes, (features, base))
         base, overlap = found.normal.where(wanted, base), found.overlap
         corners = jax.tree.map(lambda new, old: jnp.where(wanted, new, old), found.corners, corners)
-    return lax.stop_gradient(Held(base, *corners, overlap))
+    return lax.stop_gradient(Held(base, corners.code1, corners.code2, corners.weights, overlap))
 
 
 def shortest(
