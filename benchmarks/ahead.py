@@ -96,7 +96,8 @@ def compile_ahead(task: Task, target: Path | None, file: Path) -> None:
     compiled = lowered.compile()
     seconds = time.perf_counter() - start
     kept = {
-        "task": task,
+        # no path: versions of Python do not read each other's
+        "task": {name: getattr(task, name) for name in ("case", "engine", "worlds", "steps")},
         "program": serialize_executable.serialize(compiled),
         "args": jax.tree.map(np.asarray, args),
         "found": {"compile_s": seconds, "memory_bytes": bytes_of_call(compiled, 1)},

@@ -82,7 +82,7 @@ class Program:
     def __init__(self, file: Path) -> None:
         with lzma.open(file) as stream:
             kept = pickle.load(stream)
-        self.task: Task = dataclasses.replace(kept["task"], program=file)
+        self.task = Task(path=file, repeats=1, kernels=False, program=file, **kept["task"])
         self.found: dict[str, Any] = kept["found"]
         self._kept = kept
 
