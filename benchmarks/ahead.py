@@ -1,7 +1,7 @@
 """Compiles rollouts for a GPU that is not there, so that none of the time for which it is lent goes into compiling.
 
     python -m benchmarks.ahead --cases G1 Panda --worlds 4096 --target benchmarks/targets/h200.txtpb --out programs
-    python -m benchmarks.device --programs programs/*                 # on the machine with the GPU
+    python -m benchmarks.device --cases --programs programs/*         # on the machine with the GPU
 
 Both machines need the same versions of jax and of its plugin for GPUs (`pip install jax[cuda13]`, as the other machine
 has it); no GPU is needed here, and neither models nor other engines there. A target is a description of the GPU as XLA
@@ -95,14 +95,15 @@ def compile_ahead(task: Task, target: Path | None, file: Path) -> None:
         lowered = jax.jit(rollout).lower(*jax.tree.map(shape, args, tuple(places)))
     compiled = lowered.compile()
     seconds = time.perf_counter() - start
+    # no path: versions of Python do not read each other's
+    known = {name: getattr(task, name) for name in ("case", "engine", "worlds", "steps")}
     kept = {
-        # no path: versions of Python do not read each other's
-        "task": {name: getattr(task, name) for name in ("case", "engine", "worlds", "steps")},
         "program": serialize_executable.serialize(compiled),
         "args": jax.tree.map(np.asarray, args),
         "found": {"compile_s": seconds, "memory_bytes": bytes_of_call(compiled, 1)},
     }
     with lzma.open(file, "wb", preset=3) as stream:
+        pickle.dump(known, stream)
         pickle.dump(kept, stream)
 
 

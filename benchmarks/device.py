@@ -2,7 +2,7 @@
 
     python -m benchmarks.device --limit 300                                # all cases and engines
     python -m benchmarks.device --cases humanoid G1 robot.xml --engines jaxsim --kernels
-    python -m benchmarks.device --cases humanoid --programs programs/*    # compiled before, see benchmarks/ahead.py
+    python -m benchmarks.device --cases --programs programs/*              # compiled before, see benchmarks/ahead.py
 
 `benchmarks.run` compares more closely, and compiles one program after the other. Here each engine of a case is a
 process that compiles, says so and waits for its turn; what is not ready in time is measured as it becomes ready, and
@@ -76,22 +76,22 @@ class Program:
 
     Attributes:
         task: What it was compiled for.
-        found: Seconds that it took to compile, and bytes of a call.
     """
 
     def __init__(self, file: Path) -> None:
-        with lzma.open(file) as stream:
-            kept = pickle.load(stream)
-        self.task = Task(path=file, repeats=1, kernels=False, program=file, **kept["task"])
-        self.found: dict[str, Any] = kept["found"]
-        self._kept = kept
+        with lzma.open(file) as stream:  # the rest, which is large, is not read yet
+            self.task = Task(path=file, repeats=1, kernels=False, program=file, **pickle.load(stream))
 
-    def load(self) -> None:
-        """Places it and its arguments on the device."""
+    def load(self) -> dict[str, Any]:
+        """Places it and its arguments on the device; seconds that it took to compile, and bytes of a call."""
+        with lzma.open(self.task.path) as stream:
+            pickle.load(stream)
+            kept = pickle.load(stream)
         self._call = serialize_executable.deserialize_and_load(
-            *self._kept["program"], execution_devices=jax.devices()[:1]
+            *kept["program"], execution_devices=jax.devices()[:1]
         )
-        self._args = jax.tree.map(jax.device_put, self._kept["args"])
+        self._args = jax.tree.map(jax.device_put, kept["args"])
+        return kept["found"]
 
     def run(self, budget: float) -> tuple[int, float]:
         """See `Engine.run`; always runs to the end."""
@@ -244,8 +244,7 @@ def measure(task: Task, ready: Any = lambda: None) -> dict[str, Any]:
     engine: Any
     if task.program is not None:
         engine = Program(task.program)
-        engine.load()
-        found = dict(engine.found)
+        found = engine.load()
     else:
         engine, work = ENGINES[task.engine](task.path), work_of(task)
         if task.gradient:

@@ -91,11 +91,16 @@ def checkpoints(folder: str | Path) -> dict[int, float]:
     """
     folder = Path(folder)
     read(folder / "config.yaml")
-    earned = {int(row["steps"]): row["return"] for row in rows(folder / "metrics.csv")}
     saved = Checkpoints(folder / "checkpoints")
-    found = {step: earned.get(step, float("nan")) for step in saved.steps}
+    found = _earned(folder, saved)
     saved.close()
     return found
+
+
+def _earned(folder: Path, saved: Checkpoints) -> dict[int, float]:
+    """What `checkpoints` returns."""
+    earned = {int(row["steps"]): row["return"] for row in rows(folder / "metrics.csv")}
+    return {step: earned.get(step, float("nan")) for step in saved.steps}
 
 
 def restore(
@@ -115,7 +120,8 @@ def restore(
     """
     folder = Path(folder)
     config = read(folder / "config.yaml")
-    chosen = _choose(folder, step)
+    saved = Checkpoints(folder / "checkpoints")
+    chosen = _choose(folder, _earned(folder, saved), step)
     env = load(config.env, overrides=config.task)
     if config.algorithm == "shac":
         trainer = Trainer(env, config)
@@ -123,15 +129,13 @@ def restore(
         act, like = trainer.act, (learner.policy, learner.statistics)
     else:
         act, like = ppo.act(env, config), ppo.blank(env, config)
-    saved = Checkpoints(folder / "checkpoints")
     policy = saved.restore(chosen, "policy", like)
     saved.close()
     return config, env, act, policy
 
 
-def _choose(folder: Path, step: int | str) -> int:
-    """The step of the checkpoint that is meant."""
-    earned = checkpoints(folder)
+def _choose(folder: Path, earned: dict[int, float], step: int | str) -> int:
+    """The step of the checkpoint that is meant, of those that there are."""
     if not earned:
         raise ConfigError(f"{folder} has no checkpoint")
     if step == "latest":

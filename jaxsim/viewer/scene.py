@@ -150,9 +150,7 @@ def make_scene(model: Model) -> Scene:
             look, repeat, uniform = _look(
                 model, int(fields["matid"][i]), fields["rgba"][i].astype(float), images, shape
             )
-            shapeless = (
-                shape == GeomType.SDF and fields["dataid"][i] < 0
-            )  # a site without a mesh: C draws none
+            shapeless = shape == GeomType.SDF and fields["dataid"][i] < 0  # a site: C does not draw it
             if look.rgba[3] <= 0 or shapeless:
                 continue
             key = (shape, int(fields["dataid"][i]), tuple(size))

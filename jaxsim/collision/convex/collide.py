@@ -249,7 +249,7 @@ def _evaluated(
 
     one, other = shape1.each(taken), shape2.each(taken)
     reach, single, radius = taken((reach, single, ball1))
-    codes = (held.code1[:, rows], held.code2[:, rows])
+    codes = (held.corners.code1[:, rows], held.corners.code2[:, rows])
     assert single.valid is not None
     every = _joined(flats, len(rows))
     known = None if corners is None else _of_rows(corners, rows)

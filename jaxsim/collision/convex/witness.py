@@ -137,17 +137,13 @@ class Held(NamedTuple):
 
     Attributes:
       normal: the normal before a last Newton step, world frame, components (npair, W).
-      code1: corners of the first core, see `Features`.
-      code2: of the second core.
-      weights: their shares.
+      corners: what touches.
       overlap: a bound of the overlap of curved geoms, m (npair, W); None: there are none.
       taken: whether the last step is taken, (npair, W); None: it is not known yet.
     """
 
     normal: Vec
-    code1: Array
-    code2: Array
-    weights: Array
+    corners: _Corners
     overlap: Array | None
     taken: Array | None = None
 
@@ -180,7 +176,7 @@ def hold(
         found = of_asked(few, wanted, pairs, types, shapes, (features, base))
         base, overlap = found.normal.where(wanted, base), found.overlap
         corners = jax.tree.map(lambda new, old: jnp.where(wanted, new, old), found.corners, corners)
-    return lax.stop_gradient(Held(base, corners.code1, corners.code2, corners.weights, overlap))
+    return lax.stop_gradient(Held(base, corners, overlap))
 
 
 def shortest(
@@ -201,8 +197,8 @@ def shortest(
       and what is held fixed, all of it known.
     """
     core1, core2 = _cores(types, shapes)
-    slack = jnp.asarray(_exactly(held.weights), held.weights.dtype)
-    choice = settled(_choose(*lax.stop_gradient((core1, core2)), held, held.normal, slack))
+    slack = jnp.asarray(_exactly(held.normal.x), held.normal.x.dtype)
+    choice = settled(_choose(*lax.stop_gradient((core1, core2)), held.corners, held.normal, slack))
     return _evaluate(pairs, core1, core2, held, choice)
 
 
@@ -316,7 +312,7 @@ def _evaluate(
 ) -> tuple[Witness, Held]:
     """The last Newton step and what follows from its normal; the part that is differentiated."""
     base, smooth = held.normal, smooth_rows([Pair(core1.solid, core2.solid, core2.pose)])
-    side1, side2 = _centred(core1, core2, *_sides(core1, core2, held, base, choice), base, choice)
+    side1, side2 = _centred(core1, core2, *_sides(core1, core2, held.corners, base, choice), base, choice)
     normal = _newton(core1, core2, side1, side2, base, choice, _FAR)
     if smooth is not None:
         new = lax.stop_gradient(normal)
@@ -359,7 +355,7 @@ def _judged(pairs: Sequence[Pair], core1: Core, core2: Core, held: Held, new: Ve
 
 
 @stage
-def _choose(core1: Core, core2: Core, f: _Corners | Held, base: Vec, slack: Array) -> _Choice:
+def _choose(core1: Core, core2: Core, f: _Corners, base: Vec, slack: Array) -> _Choice:
     """The flat disks, the longest edge across the normal up to a sine of `slack`, and the one most across both."""
     flat1, flat2 = settled(_flats(core1, core2, base))
     edges = [*_edges(core1, f.code1, flat1), *_edges(core2, f.code2, flat2)]
@@ -445,7 +441,7 @@ def _edges(core: Core, codes: Array, flat: Array) -> tuple[Vec, Vec]:
     return edges
 
 
-def _sides(core1: Core, core2: Core, f: _Corners | Held, base: Vec, choice: _Choice) -> tuple[_Side, _Side]:
+def _sides(core1: Core, core2: Core, f: _Corners, base: Vec, choice: _Choice) -> tuple[_Side, _Side]:
     """Both cores as they touch along a direction; the points of flat disks are those nearest to the other geom."""
     centre1 = _centre(core1, f.code1, f.weights)
     centre2 = _centre(core2, f.code2, f.weights) + (core2.pose.pos - core1.pose.pos)
