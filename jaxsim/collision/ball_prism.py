@@ -74,7 +74,7 @@ def _normals(corners: list[Vec]) -> list[Vec]:
         edge = corners[(k + 1) % 3] - corners[k]
         normals.append(Vec(edge.y * turn, -edge.x * turn, zero))
     # cells have a width and a depth
-    return [n * (1.0 / jnp.sqrt(n.dot(n))) for n in normals]
+    return [n.unit() for n in normals]
 
 
 def _nearest(p: Vec, a: Vec, b: Vec, c: Vec) -> tuple[Vec, Array]:

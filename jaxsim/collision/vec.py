@@ -64,6 +64,10 @@ class Vec(NamedTuple):
         """Vector product."""
         return Vec(*hamilton.cross(self, b))
 
+    def unit(self) -> Vec:
+        """Of length 1; for vectors that are not zero."""
+        return self * (1.0 / jnp.sqrt(self.dot(self)))
+
     def where(self, condition: Array, other: Vec) -> Vec:
         """This vector where `condition`, `other` elsewhere."""
         return Vec(*(jnp.where(condition, a, b) for a, b in zip(self, other, strict=True)))

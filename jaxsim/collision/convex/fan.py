@@ -118,7 +118,7 @@ def fan_of(
         Vec.split(rows_by_world(tables.vert, end)) - Vec.split(rows_by_world(tables.vert, codes[0])).lifted()
     )
     normal, axes = Vec.split(rows_by_world(tables.normal, polygon)), shape.axes.lifted()
-    run, normal = (axes.to_world(v * (1.0 / jnp.sqrt(v.dot(v)))) for v in (run, normal))
+    run, normal = (axes.to_world(v.unit()) for v in (run, normal))
     fan = Fan(polygon, normal, held, end, run, only | (corners == 1)[:, None])
     if own is None:
         return fan

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -18,7 +19,21 @@ from jaxsim.collision.convex.polytope import Depth, by_weight, penetration
 from jaxsim.collision.points import Search, Shape
 from jaxsim.collision.vec import Vec
 
-__all__ = ["Features", "find_features"]
+__all__ = ["Corners", "Features", "find_features"]
+
+
+class Corners(NamedTuple):
+    """Three corners of each core that touch, (3, npair, W).
+
+    Attributes:
+      code1: those of the first core.
+      code2: those of the second core.
+      weights: their shares in the nearest points.
+    """
+
+    code1: Array
+    code2: Array
+    weights: Array
 
 
 class Features(NamedTuple):
@@ -26,16 +41,12 @@ class Features(NamedTuple):
 
     Attributes:
       normal: unit normal from geom 1 to geom 2, in the frame of geom 1, components (npair, W).
-      code1: three corners of the first core, (3, npair, W).
-      code2: three corners of the second core, (3, npair, W).
-      weights: shares of the three in the nearest points, (3, npair, W).
+      corners: what touches.
       far: whether the pair is known to be out of reach, (npair, W).
     """
 
     normal: Vec
-    code1: Array
-    code2: Array
-    weights: Array
+    corners: Corners
     far: Array
 
 
@@ -60,7 +71,7 @@ def find_features(
     corners, weights = by_weight(found)
     # a corner without weight gives its place to the first, so that no edge leads to it
     code1, code2 = (jnp.where(weights[:3] > 0, c[:3], c[:1]) for c in (corners.code1, corners.code2))
-    apart = Features(found.point * inverse, code1, code2, weights[:3], found.far)
+    apart = Features(found.point * inverse, Corners(code1, code2, weights[:3]), found.far)
 
     def few(
         meet: Array, pairs: list[Pair], _: tuple[Shape, Shape], options: tuple[Nearest, Array, Array]
@@ -71,12 +82,9 @@ def find_features(
     def deep() -> Features:
         options = (found, search.iterations[None], search.tolerance[None])
         depth = of_asked(few, found.meet, pairs, types, shapes, options)
-        return Features(
-            depth.normal.where(found.meet, apart.normal),
-            jnp.where(found.meet, depth.corners.code1, apart.code1),
-            jnp.where(found.meet, depth.corners.code2, apart.code2),
-            jnp.where(found.meet, depth.weights, apart.weights),
-            apart.far,
+        inside = Features(
+            depth.normal, Corners(depth.corners.code1, depth.corners.code2, depth.weights), found.far
         )
+        return jax.tree.map(lambda new, old: jnp.where(found.meet, new, old), inside, apart)
 
     return lax.cond(jnp.any(found.meet), deep, lambda: apart)

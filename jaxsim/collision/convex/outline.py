@@ -146,7 +146,7 @@ def normals_at(types: Sequence[int], shape: Shape, sides: Array) -> Vec:
         mine = (shape.kind == kind) & (sides >= 0)
         if kind == GeomType.MESH:
             normal = Vec.split(rows_by_world(shape.assets.normal, jnp.where(mine, sides, 0)))
-            found = (normal * (1.0 / jnp.sqrt(normal.dot(normal)))).where(mine, found)
+            found = normal.unit().where(mine, found)
         elif kind in (GeomType.BOX, GeomType.CYLINDER):
             axes = 3 if kind == GeomType.BOX else 1
             sign = jnp.where(mine, jnp.where(sides < axes, 1.0, -1.0), 0.0).astype(zero.dtype)
