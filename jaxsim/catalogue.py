@@ -76,13 +76,13 @@ class Catalogue(ByName, Record):
         Raises:
           KeyError: there is no such element; the message lists the nearest names.
         """
-        names = self._names_of(kind)
-        if name in names:
-            return names.index(name)
         if not self.names:
             raise KeyError(
                 f"{name!r}: names are not known inside of hooks; look ids up before and keep them there"
             )
+        names = self._names_of(kind)
+        if name in names:
+            return names.index(name)
         near = difflib.get_close_matches(name, [n for n in names if n], n=3)
         hint = f"; nearest: {', '.join(near)}" if near else ""
         what = kind if isinstance(kind, str) else kind.name.lower()

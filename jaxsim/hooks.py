@@ -14,8 +14,9 @@ class Hooks:
     """Pure functions of one world that a model calls; `model.replace(hooks=Hooks(...))` installs them.
 
     They are a static part of the model: compiled, batched and differentiated with the rest, and every new function
-    object compiles a new program, so define them once. In them the model has no names, colours or keyframes: look
-    those up outside. What C's callbacks write into mjData, these return.
+    object compiles a new program, so define them once. In them the model has no names: look those up outside. Numbers
+    that change, or that something is differentiated by, come from `data.userdata` or a field of the model, such as
+    `numeric_data`, not from around the function. What C's callbacks write into mjData, these return.
 
     Attributes:
       control: `(model, data) -> ctrl (nu,)`, after position, velocity and their sensors, before actuation
@@ -47,6 +48,19 @@ class Hooks:
     colliders: tuple[tuple[tuple[int, int], Any], ...] = ()
     sdfs: tuple[tuple[int, Callable[..., Any]], ...] = ()
 
+    def __post_init__(self) -> None:
+        functions = [(name, f) for name in _OF_MODELS if (f := getattr(self, name)) is not None]
+        functions += [(f"sensors of {sensor}", function) for sensor, function in self.sensors]
+        functions += [(f"sdfs of {mesh}", function) for mesh, function in self.sdfs]
+        for name, function in functions:
+            if not callable(function):
+                raise TypeError(f"Hooks: {name}: expected a function, got {function!r}")
+
+    @property
+    def read_models(self) -> bool:
+        """Whether any of them gets the model."""
+        return bool(self.sensors) or any(getattr(self, name) is not None for name in _OF_MODELS)
+
     def beside(self, others: Hooks) -> Hooks:
         """These, with those of others' sensors, colliders and distance functions that have none here."""
         kept = {}
@@ -55,3 +69,7 @@ class Hooks:
             taken = {key for key, _ in own}
             kept[name] = (*(entry for entry in getattr(others, name) if entry[0] not in taken), *own)
         return dataclasses.replace(self, **kept)
+
+
+_OF_MODELS = ("control", "passive", "act_dyn", "act_gain", "act_bias", "contact_filter")
+"""Functions of the model, of which there is one each."""

@@ -466,6 +466,9 @@ class Model(Catalogue):
             fields["hooks"] = hooks.beside(self.hooks)
         return super().replace(**fields)
 
+    def _unread(self) -> tuple[str, ...]:
+        return () if self.hooks.read_models else super()._unread()
+
 
 _STRUCTURE = re.compile(
     r"n(?!conmax|jmax)[a-z]+|jnt_type|\w+_\w*(adr|num)|(body|jnt|dof|geom)_(body|jnt|parent|root|weld|mocap|tree)id"

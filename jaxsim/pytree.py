@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar, dataclass_transform
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.core import Tracer
 
 from jaxsim.hints import hint
@@ -148,7 +149,7 @@ class Record:
         return {name: _settle(cls, f, fields[name]) for name, f in cls._statics.items() if name in fields}
 
     def replace(self, **fields: Any) -> Self:
-        """Returns a copy with some fields replaced; integers become numbers of the field's type.
+        """Returns a copy with some fields replaced; integers and Python's numbers become numbers of the field's type.
 
         Raises:
           TypeError: a name is not a field, a static field gets a value that it cannot have, or an array None.
@@ -158,14 +159,9 @@ class Record:
         for name in fields:
             if name not in known:
                 raise TypeError(f"{type(self).__name__} has no field {name!r}{self._hint(name)}")
-        listed = {n: x for n, x in fields.items() if n in self._leaf_names and _is_listed(x)}
-        fields |= {name: np.asarray(x) for name, x in listed.items()}
-        whole = {
-            name: x
-            for name, x in fields.items()
-            if known[name].metadata.get("dtype") is float and _is_whole(x)
-        }
-        fields |= {name: x.astype(_float_of(self.__dict__[name])) for name, x in whole.items()}
+        for name in self._leaf_names:
+            if name in fields:
+                fields[name] = _number_for(known[name], self.__dict__[name], fields[name])
         for name in self._leaf_names:
             if name in fields and _has_arrays(self.__dict__[name]):  # else it says which axes are of worlds
                 self._check_leaf(known[name], fields[name])
@@ -183,6 +179,10 @@ class Record:
         if unchanged:
             _keep_key(new, self._program_key())
         return new
+
+    def _unread(self) -> tuple[str, ...]:
+        """Names of the leaves that no computation reads."""
+        return self._inert_names
 
     def _check_leaf(self, field: dataclasses.Field[Any], value: Any) -> None:
         """Refuses a value that a traced field cannot have, as far as that is known.
@@ -285,6 +285,24 @@ def _is_known(x: Any) -> bool:
     return isinstance(x, int | float | np.generic) or (isinstance(x, np.ndarray) and x.dtype.kind in "iuf")
 
 
+def _number_for(field: dataclasses.Field[Any], before: Any, x: Any) -> Any:
+    """A value for a field, of the type that it has: Python's numbers too, so that no program is compiled for those."""
+    if _is_listed(x):
+        x = np.asarray(x)
+    if isinstance(x, int | float) or (isinstance(x, jax.Array) and jax.typeof(x).weak_type):
+        if not hasattr(before, "dtype"):  # which axes are of worlds
+            return x
+        kinds = jax.dtypes.result_type(x).kind, before.dtype.kind
+        dtype = (
+            before.dtype
+            if kinds[0] == kinds[1] or kinds in (("i", "f"), ("b", "f"))
+            else jnp.asarray(x).dtype
+        )
+        return lax.convert_element_type(x, dtype) if isinstance(x, jax.Array) else np.asarray(x, dtype)
+    whole = field.metadata.get("dtype") is float and hasattr(x, "astype") and x.dtype.kind in "iub"
+    return x.astype(_float_of(before)) if whole else x
+
+
 def _is_listed(x: Any) -> bool:
     """Whether it is numbers in a list, or lists of such."""
     return (
@@ -292,11 +310,6 @@ def _is_listed(x: Any) -> bool:
         and len(x) > 0
         and all(isinstance(y, int | float) or _is_listed(y) for y in x)
     )
-
-
-def _is_whole(x: Any) -> bool:
-    """Whether it is an array of integers or truth values."""
-    return hasattr(x, "astype") and x.dtype.kind in "iub"
 
 
 def _float_of(x: Any) -> Any:
@@ -349,7 +362,7 @@ _keep_key = Record._key.__set__  # pyright: ignore  # a frozen record refuses as
 
 
 def bare(tree: Any) -> Any:
-    """The records of a tree as native functions get them: None in inert leaves, defaults in labels.
+    """The records of a tree as native functions get them: None in leaves that nothing reads, defaults in labels.
 
     What no computation reads then costs nothing: it is neither broadcast over worlds nor kept for a derivative, and a
     program does not depend on it.
@@ -362,7 +375,7 @@ def _bare(x: Any) -> Any:
         return x
     new = object.__new__(type(x))
     new.__dict__.update(x.__dict__)
-    new.__dict__.update(dict.fromkeys(x._inert_names))
+    new.__dict__.update(dict.fromkeys(x._unread()))
     defaults = {name: field.default for name, field in x._labels.items()}
     new.__dict__.update(defaults)
     _keep_key(new, (x.static, Labels.of(defaults)))

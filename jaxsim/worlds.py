@@ -50,8 +50,12 @@ def squeeze(tree: Any) -> Any:
     return jax.tree.map(lambda x: x[..., 0], tree)
 
 
-def in_each(function: Callable[..., Any]) -> Callable[..., Any]:
+def in_each(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Makes a function of one world, of a user's, a native one: the opposite of `lift`.
+
+    Args:
+      function: of one world.
+      name: what it is to the user; errors of the function say it.
 
     Returns:
       A function of the same arguments with worlds last; its results have all worlds of the widest argument.
@@ -62,12 +66,16 @@ def in_each(function: Callable[..., Any]) -> Callable[..., Any]:
         width = width_of(leaves)
         shared = [x.shape[-1] == 1 for x in leaves]
         leaves = [x[..., 0] if s else x for x, s in zip(leaves, shared, strict=True)]
-        if width == 1:
-            return expand(function(*jax.tree.unflatten(tree, leaves)))
 
         def one(*each: Any) -> Any:
-            return function(*jax.tree.unflatten(tree, each))
+            try:
+                return function(*jax.tree.unflatten(tree, each))
+            except Exception as error:
+                error.add_note(f"in {name}, a function that the model was given")
+                raise
 
+        if width == 1:
+            return expand(one(*leaves))
         return jax.vmap(one, in_axes=tuple(None if s else -1 for s in shared), out_axes=-1)(*leaves)
 
     return native

@@ -201,7 +201,7 @@ def _removed(model: Model, data: Data, candidates: _Candidates) -> Array:
         return jnp.asarray(jax.vmap(remove, (None, None, 0, 0))(model, data, geom1, geom2))
 
     geoms = (by_world(g).astype(int) for g in (candidates.geom1, candidates.geom2))
-    removed = worlds.in_each(each_pair)(model, data.replace(work=None), *geoms)
+    removed = worlds.in_each(each_pair, "hook contact_filter")(model, data.replace(work=None), *geoms)
     if removed.dtype != bool or removed.ndim != 2:
         raise ValueError(
             f"hook contact_filter: its function gives {removed.dtype} of shape {removed.shape[1:-1]}, not one bool"

@@ -88,11 +88,11 @@ def _collide(
     Raises:
       ValueError: the function gives something of another shape.
     """
-    each = worlds.in_each(jax.vmap(function))(_geom(shape1), _geom(shape2))
+    names = " and ".join(kind.name.lower() for kind in kinds)
+    each = worlds.in_each(jax.vmap(function), f"collider of {names}")(_geom(shape1), _geom(shape2))
     n = shape1.pos.x.shape[0]
     shapes = [x.shape[:-1] for x in each]
     if shapes != [(n, points), (n, points, 3), (n, points, 3)]:
-        names = " and ".join(kind.name.lower() for kind in kinds)
         raise ValueError(
             f"collider of {names}: its function gives shapes {[s[1:] for s in shapes]}, "
             f"not {[(points,), (points, 3), (points, 3)]}"

@@ -134,6 +134,9 @@ def trace(function: Any, signature: tuple[Any, ...], width: int, kind: str, divi
 
     Traced once for type inference and lowering, once more if it is lowered for another platform than the default one,
     with other stage boundaries, or if XLA divides it (`divided`), where some loops are no kernels.
+
+    Raises:
+      TypeError: a function of the user's, part of a model, uses what is traced outside of it.
     """
     return _trace(function, signature, width, kind, divided, *_context())
 
@@ -154,4 +157,11 @@ def _trace(
         return [widen(jnp.asarray(x), width) for x in function(leaves)]
 
     with lowering_for(kind, divided), paused_collector():
-        return jax.make_jaxpr(full_width)(*(jax.ShapeDtypeStruct(s, d) for s, d in signature))
+        program = jax.make_jaxpr(full_width)(*(jax.ShapeDtypeStruct(s, d) for s, d in signature))
+    if any(isinstance(x, jax.core.Tracer) for x in program.consts):
+        raise TypeError(
+            "a function of the model's (a hook, user sensor, collider or distance function) uses a number from outside "
+            "that is traced by jit, grad or vmap. Functions are a static part of a model: give them what changes, or "
+            "is differentiated, in data.userdata, or in a field of the model such as numeric_data"
+        )
+    return program

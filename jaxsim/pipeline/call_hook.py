@@ -19,7 +19,9 @@ def call_hook(model: Model, data: Data, name: str, shape: tuple[int, ...]) -> Ar
       ValueError: the function gives something of another shape.
     """
     function = getattr(model.hooks, name)
-    found = worlds.in_each(lambda m, d: jnp.asarray(function(m, d)))(model, data.replace(work=None))
+    found = worlds.in_each(lambda m, d: jnp.asarray(function(m, d)), f"hook {name}")(
+        model, data.replace(work=None)
+    )
     if found.shape[:-1] != shape:
         raise ValueError(f"hook {name}: its function gives shape {found.shape[:-1]}, not {shape}")
     return found.astype(data.qpos.dtype)

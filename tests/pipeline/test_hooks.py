@@ -234,3 +234,72 @@ def test_names_are_looked_up_before():
     hooks = jaxsim.Hooks(control=lambda model, data: data.xpos[model.body("b").id, :0])
     with pytest.raises(KeyError, match="'b': names are not known inside of hooks; look ids up before"):
         jaxsim.step(model.replace(hooks=hooks), jaxsim.make_data(model))
+
+
+# --- what functions may use, and what they are told
+
+
+def test_functions_read_numbers_of_the_model_and_are_differentiated_by_them():
+    text = XML.replace(
+        "</mujoco>", '<size nuserdata="1"/><custom><numeric name="k" data="2 3"/></custom></mujoco>'
+    )
+    model = jaxsim.load_model(text)
+
+    def push(model, data):
+        return model.numeric_data[0] * jnp.ones(2) + model.numeric_data[1] * data.userdata[:1]
+
+    model = model.replace(hooks=jaxsim.Hooks(passive=push))
+    data = jaxsim.make_data(model).replace(userdata=jnp.ones(1))
+
+    def force(numbers):
+        return jaxsim.forward(model.replace(numeric_data=numbers), data).qfrc_passive
+
+    plain = jaxsim.forward(model.replace(hooks=jaxsim.Hooks()), data).qfrc_passive
+    np.testing.assert_allclose(force(model.numeric_data) - plain, 5, rtol=1e-12)
+    np.testing.assert_allclose(jax.jit(jax.jacrev(force))(model.numeric_data), np.ones((2, 2)), rtol=1e-12)
+    many = jax.vmap(force)(jnp.array([[2.0, 3.0], [1.0, 0.0]]))
+    np.testing.assert_allclose(many - plain, [[5, 5], [1, 1]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("change", [lambda f: f, jax.grad, jax.jit, lambda f: jax.jit(jax.grad(f)), jax.vmap])
+def test_numbers_traced_outside_of_a_function_are_refused(change):
+    model = jaxsim.load_model(XML)
+    data = jaxsim.make_data(model)
+
+    def speed(k):
+        hooks = jaxsim.Hooks(passive=lambda model, data: k * jnp.ones(2))
+        return jaxsim.step(model.replace(hooks=hooks), data).qvel[0]
+
+    k = jnp.ones(2) if change is jax.vmap else 1.0
+    if change(speed) is speed:
+        assert speed(k) != speed(2 * k)
+        return
+    with pytest.raises(TypeError, match=r"uses a number from outside that is traced.*data\.userdata"):
+        change(speed)(k)
+
+
+@pytest.mark.parametrize(
+    ("hooks", "name"),
+    [
+        ({"control": lambda model, data: None}, "hook control"),
+        ({"passive": lambda model, data: jnp.ones(2) if data.time > 0 else jnp.zeros(2)}, "hook passive"),
+        (
+            {"act_gain": lambda model, data, actuator: model.no_such_field},
+            "hook act_gain, called for actuator 0",
+        ),
+        ({"contact_filter": lambda model, data, a, b: a.missing}, "hook contact_filter"),
+        ({"sensors": ((2, lambda model, data: model.id("geom", "floor")),)}, "user sensor 2"),
+    ],
+)
+def test_errors_say_which_function_they_are_of(hooks, name):
+    model = jaxsim.load_model(XML)
+    with pytest.raises(Exception) as caught:  # noqa: PT011  # of the function's own kind
+        jaxsim.forward(model.replace(hooks=jaxsim.Hooks(**hooks)), jaxsim.make_data(model))
+    assert caught.value.__notes__[0] == f"in {name}, a function that the model was given"
+
+
+def test_what_is_no_function_is_refused():
+    with pytest.raises(TypeError, match="Hooks: control: expected a function, got 3"):
+        jaxsim.Hooks(control=3)
+    with pytest.raises(TypeError, match="Hooks: sensors of 2: expected a function, got None"):
+        jaxsim.Hooks(sensors=((2, None),))

@@ -102,6 +102,21 @@ def test_integers_for_numbers():
     assert thing().replace(colour=np.ones((2, 4), int)).colour.dtype == int
 
 
+def test_a_number_of_python_compiles_no_other_program():
+    step, seen = traces(lambda x: x.mass * 2)
+    before = thing().replace(mass=np.ones(()))
+    step(before)
+    for value in (0.5, 2, True, np.float64(3), jnp.asarray(0.5)):
+        changed = before.replace(mass=value)
+        assert changed.mass.dtype == before.mass.dtype
+        assert changed.mass == value
+        step(changed)
+    jax.jit(lambda own, x: step(own.replace(mass=x)))(before, 0.5)
+    assert len(seen) == 1
+    axes = jax.tree.map(lambda _: None, before)
+    assert axes.replace(mass=0).replace(mass=1).mass == 1
+
+
 def test_shown_by_type_and_shape():
     text = repr(thing())
     assert text.startswith("Thing(inner=Inner(...), mass=float")

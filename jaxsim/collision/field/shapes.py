@@ -123,7 +123,7 @@ class Field(NamedTuple):
         which = jnp.broadcast_to(self.asset[:, None], shape).reshape(-1)
         value, other = jnp.zeros(which.shape, points.dtype), jnp.zeros_like(points)
         for mesh, function in self.functions:
-            own, slope = worlds.in_each(change(function))(points, size)
+            own, slope = worlds.in_each(change(function), f"distance function of mesh {mesh}")(points, size)
             if mesh < 0 or len(self.functions) == 1:
                 value, other = own, slope
             else:

@@ -46,7 +46,8 @@ def _each(group: Group, function: Callable[..., Any] | None, name: str, count: A
     data = group.data.replace(work=None, act_dot=group.signals.act_dot)
     parts = []
     for actuator, size in zip(group.ids.tolist(), sizes, strict=True):
-        found = worlds.in_each(functools.partial(_call, function, actuator))(group.model, data)
+        whose = f"hook {name}, called for actuator {actuator}"
+        found = worlds.in_each(functools.partial(_call, function, actuator), whose)(group.model, data)
         if found.shape[:-1] not in ((), (size,)) or (size != 1 and found.ndim == 1):
             wanted = "a number" if size == 1 else f"shape ({size},)"
             raise ValueError(

@@ -28,7 +28,7 @@ def user_sensor(model: Model, sensor: str | int, function: Callable[[Model, Data
       sensor: name or number of the sensor.
       function: `(model, data) -> outputs (dim,)`, a pure function of one world. Results up to the sensor's `needstage`
         are known: `pos`, `vel` (with subtree velocities) or `acc` (with `cacc` and `cfrc_int`). It is compiled and
-        differentiated with the rest. In it the model has no names, colours or keyframes: look them up outside.
+        differentiated with the rest. In it the model has no names: look them up outside.
 
     Raises:
       KeyError: there is no sensor of this name.
@@ -46,7 +46,10 @@ def _user(m: Model, d: Data, i: np.ndarray) -> Array:
     functions = dict(m.hooks.sensors)
     parts = []
     for sensor in i:
-        outputs = worlds.in_each(functions[int(sensor)])(m, d.replace(work=None))
+        function = functions[int(sensor)]
+        outputs = worlds.in_each(
+            lambda m, d, own=function: jnp.asarray(own(m, d)), f"user sensor {int(sensor)}"
+        )(m, d.replace(work=None))
         dim = int(m.sensor_dim[sensor])
         if jnp.shape(outputs)[:-1] not in ((dim,), ()) or (dim != 1 and jnp.ndim(outputs) == 1):
             raise ValueError(
