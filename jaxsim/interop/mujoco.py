@@ -16,12 +16,16 @@ from jaxsim.mjcf.schema import schema
 from jaxsim.model import Model, from_fields
 from jaxsim.pipeline import make_data as native
 from jaxsim.pytree import Record, held_record
+from jaxsim.results import UnsupportedError
 from jaxsim.structure.budgets import asked_sizes
 from jaxsim.structure.cells import cells_under
 from jaxsim.structure.hulls import hull_tables, polygon_tilts
 from jaxsim.structure.snaps import frame_snaps
 
 __all__ = ["as_model", "make_data", "put_model"]
+
+_LATER = {"nplastic": "springs that yield (springyield)"}
+"""Physics that later C engines have, by the count of them."""
 
 
 def put_model(
@@ -40,6 +44,7 @@ def put_model(
 
     Raises:
       TypeError: it is no MjModel.
+      UnsupportedError: it has physics that came to the C engine after 3.17.
       ValueError: a height field has no cells.
     """
     if not hasattr(mj_model, "name_bodyadr"):
@@ -141,7 +146,16 @@ _OWN = (
 
 
 def _fields(mj_model: Any) -> dict[str, Any]:
-    """Copies of all fields of a Model but its own; options, statistics and `vis` as mappings."""
+    """Copies of all fields of a Model but its own; options, statistics and `vis` as mappings.
+
+    Raises:
+      UnsupportedError: it has physics that came to the C engine after 3.17.
+    """
+    for name, what in _LATER.items():
+        if getattr(mj_model, name, 0):
+            raise UnsupportedError(
+                f"put_model: the model has {what}, of a MuJoCo newer than 3.17, not known here"
+            )
     fields: dict[str, Any] = {}
     for field in dataclasses.fields(Model):
         name = field.name

@@ -56,9 +56,13 @@ _FIELDS = {
 }
 
 
+_PLASTIC = 1 << 14
+"""A component of MuJoCo 4, of which models here have nothing."""
+
+
 def _chosen(spec: Any) -> list[str]:
     spec = int(spec)
-    if not 0 <= spec <= State.INTEGRATION:
+    if not 0 <= spec <= State.INTEGRATION | _PLASTIC:
         raise ValueError(
             f"state spec {spec} is not a combination of State bits, 0 to {int(State.INTEGRATION)}"
         )

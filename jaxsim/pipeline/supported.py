@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -102,8 +103,17 @@ _OPTIONS: tuple[tuple[Callable[[Static], bool], Callable[[Static], str]], ...] =
             f"flag {str(f.name).lower()} ({why})" for f, why in REFUSED_FLAGS.items() if o.enableflags & f
         ),
     ),
+    (
+        lambda o: bool(_unknown_flags(o)),
+        lambda o: f"flags {_unknown_flags(o):#x}, of a MuJoCo newer than 3.17, which are not known here",
+    ),
 )
 """(is it refused, what) by static options."""
+
+
+def _unknown_flags(option: Static) -> int:
+    """Bits of `enableflags` that no flag has."""
+    return option.enableflags & ~functools.reduce(operator.or_, EnableBit).value
 
 
 def check_supported(model: Model) -> None:

@@ -62,3 +62,11 @@ def test_refuses_wrong_arguments():
         set_state(model, data, jnp.zeros(3), State.PHYSICS)
     with pytest.raises(ValueError, match="not a combination"):
         get_state(model, data, 1 << 20)
+
+
+def test_specs_of_later_c_engines():
+    """MuJoCo 4 has a component more, of which models here have nothing."""
+    _, model = load(scenes.hopper())
+    data = jaxsim.make_data(model)
+    vector = get_state(model, data, State.INTEGRATION)
+    np.testing.assert_array_equal(get_state(model, data, State.INTEGRATION | 1 << 14), vector)

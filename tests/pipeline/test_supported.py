@@ -76,3 +76,24 @@ def test_reads_the_device_once(monkeypatch):
     assert not reads
     check_supported(model.replace(geom_surfacevel=model.geom_surfacevel + 0))
     assert len(reads) == 1
+
+
+class Later:
+    """A model as a later C engine would give it."""
+
+    def __init__(self, m, **fields):
+        self.m, self.fields = m, fields
+
+    def __getattr__(self, name):
+        return self.fields[name] if name in self.fields else getattr(self.m, name)
+
+
+def test_what_came_to_the_c_engine_later_is_refused():
+    m, _ = load(f"<mujoco>{BODY.format(geom='sphere')}</mujoco>")
+    for function in (jaxsim.put_model, jaxsim.make_data):
+        with pytest.raises(UnsupportedError, match=r"springs that yield \(springyield\).*newer than 3\.17"):
+            function(Later(m, nplastic=1))
+    later = jaxsim.put_model(Later(m, nplastic=0))
+    assert jaxsim.make_data(later).qpos.shape == later.qpos0.shape
+    with pytest.raises(UnsupportedError, match=r"flags 0x80, of a MuJoCo newer than 3\.17"):
+        jaxsim.make_data(later.replace(opt=later.opt.replace(enableflags=1 << 7)))
