@@ -57,7 +57,8 @@ def least_squares(
     """Minimises half the squared norm of a residual within bounds.
 
     A step solves (J^T J + mu D) dx = -J^T r on the unknowns that no bound stops, D the largest diagonal of J^T J so far
-    (More 1978; none much smaller than the others), and is clipped to the bounds; mu follows the ratio of true to predicted decrease (Nielsen 1999).
+    (More 1978), none of it much smaller than the rest, and is clipped to the bounds; mu follows the ratio of true to
+    predicted decrease (Nielsen 1999).
 
     Args:
       linearise: the residual (m,) at given unknowns and its Jacobian (m, n), sparse or dense. A residual that is not

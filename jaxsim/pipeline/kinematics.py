@@ -240,7 +240,11 @@ def _joint_motions(model: Model, data: Data, plan: _Plan) -> tuple[Array, Array,
     free = model.jnt_type[plan.balls] == JointType.FREE
     given = _gather_blocks(data.qpos, model.jnt_qposadr[plan.balls] + 3 * free, 4)
     order = np.concatenate([plan.slides, plan.hinges, plan.balls])
-    parts = _motions(along, hinges, given, take(model.jnt_pos, order), take(model.jnt_axis, order))
+    anchor = take(model.jnt_pos, order)
+    if free.any():  # which turn about the origin of their bodies, whatever the model says
+        turns = np.isin(order, plan.balls[free], invert=True)[:, None, None]
+        anchor = anchor * jnp.asarray(turns, anchor.dtype)
+    parts = _motions(along, hinges, given, anchor, take(model.jnt_axis, order))
     motion, anchor, axis = (take(x, plan.joints) for x in parts)
     return motion, anchor, axis
 

@@ -26,6 +26,7 @@ from jaxsim.math.vector import cross, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.blank import blank, initial_state
 from jaxsim.pipeline.bounds import dof_lengths, geom_bounds
+from jaxsim.pipeline.fluid import geom_fluid
 from jaxsim.pipeline.inertia import com_pos, joint_inertia, root_offset
 from jaxsim.pipeline.kinematics import kinematics
 from jaxsim.pipeline.tendon import tendon, tendon_armature
@@ -45,9 +46,9 @@ def set_const(model: Model) -> Model:
 
     These are the ones of mj_setConst: `body_subtreemass`, `dof_M0`, `body_invweight0`, `dof_invweight0`,
     `dof_length`, `tendon_length0`, `tendon_invweight0`, `actuator_length0`, `actuator_acc0`, bounds of primitive
-    geoms, offsets of cameras and lights, and the anchors that `eq_data` derives. As in the C engine, `stat`,
-    resting lengths, length ranges and gains derived from a damping ratio stay, and what is static cannot change:
-    an actuator has armature or damping only if it had some when the model was compiled.
+    geoms, added masses in `geom_fluid`, offsets of cameras and lights, and the anchors that `eq_data` derives. As in
+    the C engine, `stat`, resting lengths, length ranges and gains derived from a damping ratio stay, and what is static
+    cannot change: an actuator has armature or damping only if it had some when the model was compiled.
 
     Args:
       model: one model; leaves may be traced, batched by `vmap`, differentiated.
@@ -59,6 +60,8 @@ def set_const(model: Model) -> Model:
 def native_constants(model: Model) -> dict[str, Array]:
     """The fields that `set_const` replaces, worlds on the last axis."""
     fields = geom_bounds(model)
+    if model.has("geom_fluid"):
+        fields["geom_fluid"] = geom_fluid(model)
     fields["body_subtreemass"] = mask_product(tree(model.static).descendants, model.body_mass)
     model = model.replace(**fields)
     data = blank(model, buffers=False).replace(work=Work())

@@ -14,9 +14,22 @@ from jax import Array
 
 from jaxsim.enums import GeomType
 from jaxsim.math import safe
+from jaxsim.math.axis import concat, take
 from jaxsim.math.vector import cross
+from jaxsim.model import Model
+from jaxsim.pipeline.fluid.added_mass import added_mass
 
-__all__ = ["Ellipsoid", "ellipsoid_force", "ellipsoid_of", "semiaxes"]
+__all__ = ["SHAPES", "Ellipsoid", "ellipsoid_force", "ellipsoid_of", "geom_fluid", "semiaxes"]
+
+SHAPES = (
+    GeomType.SPHERE,
+    GeomType.CAPSULE,
+    GeomType.ELLIPSOID,
+    GeomType.CYLINDER,
+    GeomType.BOX,
+    GeomType.MESH,
+)
+"""Types of geoms that the model is for."""
 
 
 class Ellipsoid(NamedTuple):
@@ -51,8 +64,22 @@ class Ellipsoid(NamedTuple):
     density: Array
 
 
-def semiaxes(kind: np.ndarray, size: Array) -> Array:
-    """Semiaxes (n, 3, W), m, of the ellipsoids that stand for geoms of types (n,) and sizes (n, 3, W)."""
+def geom_fluid(model: Model) -> Array:
+    """The coefficients (ngeom, 12, W), with the added masses of the sizes that geoms have now."""
+    geoms = np.flatnonzero(np.isin(model.geom_type, SHAPES))
+    axes = semiaxes(model, geoms)
+    mass, inertia = added_mass([axes[:, k] for k in range(3)])
+    before = take(model.geom_fluid, geoms)
+    added = jnp.where(before[:, :1] > 0, jnp.stack([*mass, *inertia], axis=1), before[:, 6:])
+    rest = np.setdiff1d(np.arange(model.ngeom), geoms)
+    found = concat([concat([before[:, :6], added], axis=1), take(model.geom_fluid, rest)])
+    return take(found, np.argsort(np.concatenate([geoms, rest])))
+
+
+def semiaxes(model: Model, geoms: np.ndarray) -> Array:
+    """Semiaxes (n, 3, W), m, of the ellipsoids that stand for geoms; 1 of those that interact in no such way."""
+    kind, size = model.geom_type[geoms], take(model.geom_size, geoms)
+    size = jnp.where(take(model.geom_fluid, geoms)[:, :1] > 0, size, 1)
     x, y, z = size[:, 0], size[:, 1], size[:, 2]
     is_ball, is_capsule, is_cylinder = (
         jnp.asarray((kind == k)[:, None]) for k in (GeomType.SPHERE, GeomType.CAPSULE, GeomType.CYLINDER)

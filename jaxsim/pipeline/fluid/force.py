@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
-from jaxsim.enums import DisableBit, GeomType
+from jaxsim.enums import DisableBit
 from jaxsim.math import spatial
 from jaxsim.math.axis import add_rows, concat, contract, mask_product, split, take
 from jaxsim.math.constants import MINVAL
@@ -24,7 +24,7 @@ from jaxsim.math.gather import width_of
 from jaxsim.math.vector import cross, matmul, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.fluid.box import box_force, equivalent_box
-from jaxsim.pipeline.fluid.ellipsoid import ellipsoid_force, ellipsoid_of, semiaxes
+from jaxsim.pipeline.fluid.ellipsoid import SHAPES, ellipsoid_force, ellipsoid_of, semiaxes
 from jaxsim.pipeline.inertia import root_offset
 from jaxsim.pipeline.velocity import project
 from jaxsim.solver import linalg
@@ -32,15 +32,6 @@ from jaxsim.structure.sparsity import tree_structure
 from jaxsim.structure.trees import tree
 
 __all__ = ["fluid_force", "fluid_slope", "has_fluid"]
-
-_SHAPES = (
-    GeomType.SPHERE,
-    GeomType.CAPSULE,
-    GeomType.ELLIPSOID,
-    GeomType.CYLINDER,
-    GeomType.BOX,
-    GeomType.MESH,
-)
 
 _PASSIVE = DisableBit.SPRING | DisableBit.DAMPER
 """With both of these off there are no passive forces at all."""
@@ -109,7 +100,7 @@ def _shaped(model: Model) -> np.ndarray:
     if not model.has("geom_fluid"):
         return np.zeros(0, int)
     moving = model.body_treeid[model.geom_bodyid] >= 0
-    return np.flatnonzero(np.isin(model.geom_type, _SHAPES) & moving)
+    return np.flatnonzero(np.isin(model.geom_type, SHAPES) & moving)
 
 
 def _flags(model: Model) -> Array:
@@ -122,8 +113,9 @@ def _ellipsoids(model: Model, data: Data) -> _Immersed:
     geoms = _shaped(model)
     bodies = model.geom_bodyid[geoms]
     arm, frame = root_offset(model, data, take(data.geom_xpos, geoms), bodies), take(data.geom_xmat, geoms)
-    axes = semiaxes(model.geom_type[geoms], take(model.geom_size, geoms))
-    shape = ellipsoid_of(axes, take(model.geom_fluid, geoms), model.opt.density, model.opt.viscosity)
+    shape = ellipsoid_of(
+        semiaxes(model, geoms), take(model.geom_fluid, geoms), model.opt.density, model.opt.viscosity
+    )
     return _Immersed(
         bodies=bodies,
         arm=arm,
