@@ -300,8 +300,13 @@ def _recorded(name: str, model: Any, found: Any, reached: list[tuple[float, int]
     return _table(name, model, found.worlds, found.steps, rows, found.last("warning"), finite)
 
 
+_MANY_SLOTS = 256
+"""Contact slots that are worth a thought if few are in use."""
+
+
 def _contacts(ncon: Any, slots: int) -> str:
-    return f"{ncon.mean():.1f} mean, {ncon.max()} most, of {slots} slots a world"
+    hint = "; `jaxsim tune` measures how many are enough" if slots > max(_MANY_SLOTS, 8 * ncon.max()) else ""
+    return f"{ncon.mean():.1f} mean, {ncon.max()} most, of {slots} slots a world{hint}"
 
 
 def _table(

@@ -8,7 +8,7 @@ Needs gymnasium 1.2 or newer, of the extra `train`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import jax
@@ -20,15 +20,22 @@ from gymnasium.vector.utils import batch_space
 from jaxsim.envs.base import Env, State
 from jaxsim.envs.registry import load
 from jaxsim.envs.wrappers import Episode, Randomise, Randomised, Vmap
+from jaxsim.viewer.pictures import render
 
 __all__ = ["GymEnv", "GymVectorEnv"]
+
+
+_RENDER_MODES = ("rgb_array",)
 
 
 class _Worlds:
     """Worlds on the device, each with its own chain of random keys."""
 
     def __init__(self, env: Env | str, count: int, randomization_fn: Randomise | None) -> None:
+        if count < 1:
+            raise ValueError(f"num_envs is {count}; there is one world at least")
         env = load(env) if isinstance(env, str) else env
+        self.one = env
         many = Vmap(env) if randomization_fn is None else Randomised(env, randomization_fn)
         self.env = Episode(many, env.config.episode_length)
         self.count = count
@@ -65,6 +72,16 @@ class _Worlds:
         obs, reward, done, late, metrics = jax.tree.map(np.array, got)
         return obs, reward, (done > 0) & (late == 0), late > 0, metrics
 
+    def pictures(self, mode: str | None, **how: Any) -> np.ndarray:
+        """One of each world, (num_envs, height, width, 3), uint8."""
+        if mode is None:
+            raise gymnasium.error.Error(
+                f"nothing is drawn: make the environment with render_mode={_RENDER_MODES[0]!r}"
+            )
+        if self.state is None:
+            raise gymnasium.error.ResetNeeded("call reset before render")
+        return render(self.one.model, self.state.data, **how)
+
     def _first(self, state: None, keys: jax.Array, mask: jax.Array) -> tuple[State, jax.Array]:
         keys, own = jax.vmap(jax.random.split, out_axes=1)(keys)
         return self.env.reset(own), keys
@@ -91,9 +108,12 @@ class GymVectorEnv(gymnasium.vector.VectorEnv):
         used, its reward is 0); `SAME_STEP`, at once (its last observation is in `info["final_obs"]`); `DISABLED`, by
         `reset(options={"reset_mask": ...})`.
       randomization_fn: another model in each world; see `jaxsim.envs.randomise`.
+      render_mode: `"rgb_array"`, or None: nothing is drawn.
+      **picture: `camera`, `size` and `show` of `jaxsim.viewer.render`.
 
     Raises:
       KeyError: there is no environment of that name.
+      ValueError: there is no world, or no such `render_mode`.
     """
 
     def __init__(
@@ -102,11 +122,14 @@ class GymVectorEnv(gymnasium.vector.VectorEnv):
         num_envs: int,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         randomization_fn: Randomise | None = None,
+        render_mode: str | None = None,
+        **picture: Any,
     ) -> None:
         self._worlds = _Worlds(env, num_envs, randomization_fn)
         self._mode = AutoresetMode(autoreset_mode)
         self.num_envs = num_envs
-        self.metadata = {"autoreset_mode": self._mode, "render_modes": []}
+        self.metadata = {"autoreset_mode": self._mode, **_metadata(self._worlds)}
+        self.render_mode, self._picture = _checked(render_mode), picture
         self.single_observation_space = self._worlds.observation
         self.single_action_space = self._worlds.action
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -172,21 +195,34 @@ class GymVectorEnv(gymnasium.vector.VectorEnv):
             self._over = np.zeros_like(self._over)
         return obs, reward, ended, late, info
 
+    def render(self) -> tuple[np.ndarray, ...]:
+        """Pictures of all worlds, each (height, width, 3), uint8; needs the extra `view`.
+
+        Raises:
+          Error: there is no `render_mode`, or there was no reset.
+        """
+        return tuple(self._worlds.pictures(self.render_mode, **self._picture))
+
 
 class GymEnv(gymnasium.Env):
     """`gymnasium.Env` of one world; `info` holds the parts of the reward by name.
 
     Args:
       env: an environment, or its name.
+      render_mode: `"rgb_array"`, or None: nothing is drawn.
+      **picture: `camera`, `size` and `show` of `jaxsim.viewer.render`.
 
     Raises:
       KeyError: there is no environment of that name.
+      ValueError: there is no such `render_mode`.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - as gymnasium declares it
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(_RENDER_MODES)}
 
-    def __init__(self, env: Env | str) -> None:
+    def __init__(self, env: Env | str, render_mode: str | None = None, **picture: Any) -> None:
         self._worlds = _Worlds(env, 1, None)
+        self.metadata = _metadata(self._worlds)  # pyright: ignore  # as gymnasium's own environments do
+        self.render_mode, self._picture = _checked(render_mode), picture
         self.observation_space, self.action_space = self._worlds.observation, self._worlds.action
         self._seeded = False
 
@@ -220,6 +256,24 @@ class GymEnv(gymnasium.Env):
         obs, reward, ended, late, metrics = self._worlds.step(np.asarray(action)[None])
         info = {name: float(part[0]) for name, part in metrics.items()}
         return _world(obs, 0), float(reward[0]), bool(ended[0]), bool(late[0]), info
+
+    def render(self) -> np.ndarray:
+        """A picture, (height, width, 3), uint8; needs the extra `view`.
+
+        Raises:
+          Error: there is no `render_mode`, or there was no reset.
+        """
+        return self._worlds.pictures(self.render_mode, **self._picture)[0]
+
+
+def _metadata(worlds: _Worlds) -> dict[str, Any]:
+    return {"render_modes": list(_RENDER_MODES), "render_fps": round(1 / worlds.one.dt)}
+
+
+def _checked(render_mode: str | None) -> str | None:
+    if render_mode is not None and render_mode not in _RENDER_MODES:
+        raise ValueError(f"render_mode is {render_mode!r}; there is {_RENDER_MODES[0]!r}, or None")
+    return render_mode
 
 
 def _space(kind: Any) -> gymnasium.Space:

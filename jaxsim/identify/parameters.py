@@ -53,6 +53,8 @@ class Parameter:
             object.__setattr__(self, name, value)
         if self.scale not in ("log", "linear"):
             raise ValueError(f"parameter {self.name}: scale={self.scale!r}; expected 'log' or 'linear'")
+        if np.any(low > high):
+            raise ValueError(f"parameter {self.name}: min_value {low} is above max_value {high}")
         if not (np.all(low <= nominal) and np.all(nominal <= high)):
             raise ValueError(f"parameter {self.name}: nominal {nominal} is not within [{low}, {high}]")
         if self.scale == "log" and np.any(nominal <= 0):

@@ -304,6 +304,7 @@ def build_residual(
     Raises:
       ValueError: shapes do not agree, nothing is measured or looked for, names repeat, a start is not known, or the
         model has another precision than JAX.
+      TypeError: `sigma` is no mapping.
       KeyError: there is no sensor of this name.
     """
     for name, given, kind in (
@@ -336,6 +337,8 @@ def build_residual(
     if window is not None and window < 1:
         raise ValueError(f"build_residual: window={window}; expected at least one control")
     length = max(s[0] for s in shapes) if window is None else window
+    if not isinstance(sigma or {}, Mapping):
+        raise TypeError(f"build_residual: sigma={sigma!r}; expected numbers by field, {{'qpos': ...}}")
     unknown = set(sigma or {}) - set(FIELDS)
     if unknown:
         raise ValueError(

@@ -69,7 +69,20 @@ Stage = Callable[[Any, Any], Any]
 
 
 def engine_records(m: Any, d: Any) -> tuple[engine_model.Model, engine_data.Data]:
-    """A model and its data as the engine has them, without what subclasses add."""
+    """A model and its data as the engine has them, without what subclasses add.
+
+    Raises:
+      TypeError: they are no such records.
+    """
+    for x, kind, made in (
+        (m, engine_model.Model, "put_model"),
+        (d, engine_data.Data, "make_data or put_data"),
+    ):
+        if not isinstance(x, kind):
+            name = kind.__name__
+            raise TypeError(
+                f"expected mjx.{name}, as mjx.{made} makes it, not {type(x).__module__}.{type(x).__name__}"
+            )
     if type(m) not in (Model, engine_model.Model):
         m = engine_model.Model(**{name: m.__dict__[name] for name in _MODEL})
     return m, without_more(d)
@@ -94,8 +107,9 @@ def _stage(native: Stage, *, last: bool = False) -> Callable[[Model, Data], Data
 
     @functools.wraps(native)
     def stage(m: Model, d: Data) -> Data:
+        records = engine_records(m, d)
         dropped = {name: None for name in ON_REQUEST if last and name in d.__dict__}
-        return _renewed(d, native(*engine_records(m, d)), **dropped)
+        return _renewed(d, native(*records), **dropped)
 
     return stage
 

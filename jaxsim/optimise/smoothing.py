@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.core import Tracer
 
@@ -33,7 +34,7 @@ def smooth_onset(model: Model, reach: float | Array) -> Model:
     Raises:
       ValueError: the reach is known and not positive.
     """
-    if not isinstance(reach, Tracer) and not jnp.all(jnp.asarray(reach) > 0):
+    if not isinstance(reach, Tracer) and not np.all(np.asarray(reach) > 0):
         raise ValueError(f"smooth_onset: reach={reach}; expected a positive distance in m")
     return model.replace(onset=jnp.asarray(reach, model.opt.timestep.dtype))
 

@@ -267,7 +267,7 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, single: bool, most: int
         for dim, start, own in zip(dims.tolist(), starts.tolist(), np.split(rows, starts[1:]), strict=True):
             plane = types[0] == GeomType.PLANE
             portions.append(_Portion(k, dim, start, own, colliders[types], plane))
-    plans = _plan(pairs, portions, most)
+    plans = _plan(static, pairs, portions, most)
     general = [p for p in portions if p.collider.general]
     if len({p.kind for p in general}) > 1 and sum(len(p.rows) for p in general) > _STATIC_GENERAL:
         # they are one kind, of which each world picks
@@ -280,13 +280,13 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, single: bool, most: int
     by_hand = parse_budgets(static.max_geom_pairs)
     made: list[Kind] = []
     place: dict[int, int] = {}
-    mixed = _mixed(pairs, kinds, colliders, selected, by_hand)
+    mixed = _mixed(static, pairs, kinds, colliders, selected, by_hand)
     for k, (types, rows) in enumerate(kinds.items()):
         if mixed is not None and types in mixed.types:
             place[k] = len(kinds) - len(mixed.types)
             continue
         own = pairs.at(rows)
-        budget = _budget(types, colliders[types], own, by_hand) if k in selected else None
+        budget = _budget(static, types, colliders[types], own, by_hand) if k in selected else None
         place[k] = len(made)
         made.append(Kind((types,), colliders[types], index_array(rows), own, budget))
     made += [] if mixed is None else [mixed]
@@ -299,6 +299,7 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, single: bool, most: int
 
 
 def _mixed(
+    static: Static,
     pairs: GeomPairs,
     kinds: dict[tuple[int, int], np.ndarray],
     colliders: dict[tuple[int, int], Collider],
@@ -314,7 +315,7 @@ def _mixed(
         return None
     rows = np.concatenate([kinds[t] for t in types])
     own = pairs.at(rows)
-    geoms = len(np.unique([own.geom1, own.geom2]))
+    geoms = _geoms_to_expect(static, own)
     collider = max((colliders[t] for t in types), key=lambda c: c.points)
     collider = collider._replace(
         assets=next((c.assets for c in map(colliders.get, types) if c and c.assets), None)
@@ -351,7 +352,7 @@ def _group(
     return ContactGroup(dim, start, stop, tuple(sources), *(index_array(x) for x in (pair, *bodies)))
 
 
-def _plan(pairs: GeomPairs, portions: list[_Portion], nconmax: int) -> list[_Plan]:
+def _plan(static: Static, pairs: GeomPairs, portions: list[_Portion], nconmax: int) -> list[_Plan]:
     """Groups by contact dimension, and how many slots each has."""
     by_dim = {dim: [p for p in portions if p.dim == dim] for dim in sorted({p.dim for p in portions})}
     total = sum(p.points for p in portions)
@@ -364,21 +365,40 @@ def _plan(pairs: GeomPairs, portions: list[_Portion], nconmax: int) -> list[_Pla
         if nconmax < 0 and rest and planes and sum(p.points for p in planes) <= _STATIC_LIMIT:
             plans.append(_Plan(planes, None))
             own = rest
-        slots = _safe_slots(pairs, own)
+        slots = _safe_slots(static, pairs, own)
         all_of_them = nconmax < 0 and slots == sum(p.points for p in own)
         plans.append(_Plan(own, None if all_of_them else slots))
     return plans if nconmax < 0 else _divide(plans, min(nconmax, total))
 
 
-def _safe_slots(pairs: GeomPairs, portions: list[_Portion]) -> int:
-    """Slots for candidates that cannot all touch at once: the usual points of one touching pair for every geom."""
-    usual: dict[int, int] = {}
+def _safe_slots(static: Static, pairs: GeomPairs, portions: list[_Portion]) -> int:
+    """Slots for candidates that cannot all touch at once: the usual points of one touching pair for every geom.
+
+    Geoms that do not move have no more of them than those that do.
+    """
+    usual = np.zeros(static.ngeom, int)
     for p in portions:
-        for geom in np.unique([pairs.geom1[p.rows], pairs.geom2[p.rows]]).tolist():
-            usual[geom] = max(usual.get(geom, 0), p.collider.usual)
+        for geoms in (pairs.geom1, pairs.geom2):
+            usual[geoms[p.rows]] = np.maximum(usual[geoms[p.rows]], p.collider.usual)
+    moves = _moves(static, np.arange(static.ngeom))
+    moving, still = int(usual[moves].sum()), int(usual[~moves].sum())
     total = sum(p.points for p in portions)
-    slots = max(sum(usual.values()), _LEAST_SELECTED)
+    slots = max(moving + min(moving, still), _LEAST_SELECTED)
     return total if slots > 0.75 * total else slots
+
+
+def _moves(static: Static, geoms: np.ndarray) -> np.ndarray:
+    """Which geoms have degrees of freedom."""
+    return static.body_treeid[static.geom_bodyid[geoms]] >= 0
+
+
+def _geoms_to_expect(static: Static, pairs: GeomPairs) -> int:
+    """Geoms that may have neighbours at a time: those that move, and no more of the others.
+
+    A terrain of a thousand boxes has as few neighbours as what walks on it.
+    """
+    geoms = np.unique([pairs.geom1, pairs.geom2])
+    return min(len(geoms), 2 * int(_moves(static, geoms).sum()))
 
 
 def _divide(plans: list[_Plan], nconmax: int) -> list[_Plan]:
@@ -389,6 +409,7 @@ def _divide(plans: list[_Plan], nconmax: int) -> list[_Plan]:
 
 
 def _budget(
+    static: Static,
     types: tuple[int, int],
     collider: Collider,
     pairs: GeomPairs,
@@ -398,6 +419,5 @@ def _budget(
     given = by_hand.get(types, by_hand.get(None))
     if given is not None:
         return given if given < len(pairs) else None
-    geoms = len(np.unique([pairs.geom1, pairs.geom2]))
-    budget = max(collider.exhaustive // 2, _NEAREST_PER_GEOM * geoms)
+    budget = max(collider.exhaustive // 2, _NEAREST_PER_GEOM * _geoms_to_expect(static, pairs))
     return budget if len(pairs) > max(collider.exhaustive, budget) else None

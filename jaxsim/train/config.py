@@ -118,6 +118,8 @@ class Config:
       eval_worlds: in how many worlds.
       goal: return that is asked for, drawn in the curve; 0: none.
       out: folder of results; empty: `runs/` and the name of the file, or without one of algorithm and environment.
+      initial: folder of another run of the algorithm, whose newest policy and critic this one begins with: to learn on,
+        or from an easier task to a harder one; empty: from nothing.
       resume: whether to go on where the run in `out` was interrupted, from the start if it has no checkpoint yet.
       shac: settings of this algorithm.
       ppo: of that.
@@ -137,6 +139,7 @@ class Config:
     eval_worlds: int = 16
     goal: float = 0.0
     out: str = ""
+    initial: str = ""
     resume: bool = False
     shac: Shac = Shac()
     ppo: Ppo = Ppo()

@@ -44,7 +44,7 @@ def train(config: Config, report: Report = lambda row: None) -> Path:
 
     Raises:
       ConfigError: a setting is wrong; the folder holds a run already and this is not to resume it, or is one with
-        other settings.
+        other settings; the run that this one begins with does not fit.
     """
     compile_quickly()
     keep_programs()
@@ -67,9 +67,12 @@ def train(config: Config, report: Report = lambda row: None) -> Path:
     try:
         if config.algorithm == "shac":
             _shac(env, config, tell, saved, step)
+        elif step:
+            ppo.train(env, config, tell, (step, saved.restore(step, "policy", ppo.blank(env, config))))
         else:
-            start = step and (step, saved.restore(step, "policy", ppo.blank(env, config)))
-            ppo.train(env, config, tell, start or None)
+            ppo.train(
+                env, config, tell, (0, _initial(config, ppo.blank(env, config))) if config.initial else None
+            )
     finally:
         record.close()
         saved.close()
@@ -159,15 +162,47 @@ def _prepare(config: Config, out: Path) -> Checkpoints:
         )
         differing = [name for name, x in now.items() if before[name] != x]
         if differing:
-            raise ConfigError(f"the run in {str(out)!r} has other settings: {', '.join(differing)}")
+            raise ConfigError(
+                f"the run in {str(out)!r} has other settings: {', '.join(differing)}; to learn on from its policy, "
+                f"begin another run with `initial` (--initial {out} --out FOLDER)"
+            )
     elif file.exists():
         raise ConfigError(
             f"there is a run in {str(out)!r}: go on with it by `resume` (--resume true), name another folder by "
             "`out`, or delete this one"
         )
+    if config.initial and (other := read(Path(config.initial) / "config.yaml").algorithm) != config.algorithm:
+        raise ConfigError(f"initial: {config.initial} is a run of {other}, not of {config.algorithm}")
     out.mkdir(parents=True, exist_ok=True)
     write(dataclasses.replace(config, resume=False), file)
     return Checkpoints(out / "checkpoints", config.keep)
+
+
+def _initial(config: Config, like: Any) -> Any:
+    """What the newest checkpoint of the run that this one begins with knows: a tree of shapes as given.
+
+    Raises:
+      ConfigError: it has no checkpoint, or its networks are of other sizes.
+    """
+    folder = Path(config.initial)
+    before = read(folder / "config.yaml")
+    saved = Checkpoints(folder / "checkpoints")
+    if saved.latest is None:
+        raise ConfigError(f"initial: {folder} has no checkpoint")
+    env = load(before.env, overrides=before.task)
+    if config.algorithm == "shac":
+        learner = saved.restore(saved.latest, "learner", jax.eval_shape(Trainer(env, before).start))
+        found = {name: getattr(learner, name) for name in like}
+    else:
+        found = saved.restore(saved.latest, "policy", ppo.blank(env, before))
+    saved.close()
+    sizes = [[np.shape(x) for x in jax.tree.leaves(tree)] for tree in (found, like)]
+    if sizes[0] != sizes[1]:
+        raise ConfigError(
+            f"initial: the networks of {folder} have other sizes: another task observes or does other things, or "
+            f"{config.algorithm}.policy and {config.algorithm}.critic differ"
+        )
+    return found
 
 
 def _shac(env: Env, config: Config, tell: Any, saved: Checkpoints, step: int | None) -> None:
@@ -192,6 +227,10 @@ def _shac(env: Env, config: Config, tell: Any, saved: Checkpoints, step: int | N
 
     if step is None:
         learner, first = trainer.start(), 0
+        if config.initial:
+            parts = ("policy", "critic", "target", "statistics")
+            known = _initial(config, {name: getattr(learner, name) for name in parts})
+            learner = dataclasses.replace(learner, **known)
         show(0, learner, {})
     else:
         learner = saved.restore(step, "learner", jax.eval_shape(trainer.start))

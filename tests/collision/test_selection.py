@@ -129,6 +129,24 @@ def test_broad_phase_agrees_with_c() -> None:
     oracle.check(mj_model, qpos, 1e-8, max_geom_pairs="sphere capsule 20, 12")
 
 
+def test_a_terrain_asks_for_no_more_than_what_walks_on_it() -> None:
+    """The budgets of a robot on a floor of boxes do not grow with the floor, and are enough to stand on it."""
+
+    def terrain(n: int) -> mujoco.MjModel:
+        places = [(i * 0.5, j * 0.5) for i in range(n) for j in range(n)]
+        boxes = "".join(f'<geom type="box" size=".25 .25 .1" pos="{x} {y} -.1"/>' for x, y in places)
+        feet = "".join(f'<geom size=".05" pos="{x} {y} 0"/>' for x in (0, 1) for y in (0, 1))
+        return mujoco.MjModel.from_xml_string(
+            f"""<mujoco><worldbody>{boxes}<body pos=".6 .6 .049"><freejoint/>{feet}
+                <geom type="box" size=".2 .2 .01" pos=".5 .5 .1"/></body></worldbody></mujoco>"""
+        )
+
+    few, many = (slot_layout(put_model(terrain(n))) for n in (12, 20))
+    assert few.count == many.count < 60
+    assert [kind.budget for kind in few.kinds] == [kind.budget for kind in many.kinds]
+    assert oracle.check(terrain(8), terrain(8).qpos0[None], 1e-8).ncon.tolist() == [4]
+
+
 def test_pairs_left_out_are_reported() -> None:
     """Two pairs are kept, the nearest; the bit of the broad phase is up where more were near."""
     bodies = "".join('<body><freejoint/><geom type="sphere" size=".2"/></body>' for _ in range(7))

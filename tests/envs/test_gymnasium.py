@@ -29,11 +29,42 @@ def vector():
 
 def test_gymnasium_checks_one_world():
     with jax.enable_x64(False):
-        gymnasium.register("jaxsim-test-v0", lambda: GymEnv("cartpole_balance"))
-        # an observation has no bounds, and nothing is drawn
+        gymnasium.register("jaxsim-test-v0", lambda **given: GymEnv("cartpole_balance", **given))
+        # an observation has no bounds
         with pytest.warns(UserWarning, match="infinit") as said:
             check_env(gymnasium.make("jaxsim-test-v0").unwrapped, skip_close_check=True)
         assert all("infinit" in str(w.message) or "render modes" in str(w.message) for w in said)
+
+
+def test_pictures(tmp_path):
+    pytest.importorskip("embreex")
+    with jax.enable_x64(False):
+        env = GymEnv(_short(), render_mode="rgb_array", size=(64, 48))
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            env.render()
+        env.reset(seed=1)
+        before = env.render()
+        assert (before.shape, before.dtype) == ((48, 64, 3), np.uint8)
+        env.step(np.ones(env.action_space.shape, np.float32))
+        assert (env.render() != before).any()
+        assert env.metadata["render_fps"] == round(1 / _short().dt)
+        many = GymVectorEnv(_short(), 2, render_mode="rgb_array", size=(64, 48), camera=0)
+        many.reset(seed=1)
+        one, other = many.render()
+        assert one.shape == other.shape == (48, 64, 3)
+        assert (one != other).any()
+
+
+def test_what_cannot_be_drawn():
+    env = GymEnv("cartpole_balance")
+    with pytest.raises(
+        gymnasium.error.Error, match=r"nothing is drawn: make .* with render_mode='rgb_array'"
+    ):
+        env.render()
+    with pytest.raises(ValueError, match="render_mode is 'human'; there is 'rgb_array', or None"):
+        GymEnv("cartpole_balance", render_mode="human")
+    with pytest.raises(ValueError, match="num_envs is 0"):
+        GymVectorEnv("cartpole_balance", 0)
 
 
 def test_seeds(vector):
@@ -90,6 +121,7 @@ class Line:
     """A point on a line; place and speed are seen by name."""
 
     config = envs.Config(episode_length=2)
+    dt = 0.1
     action_size = 1
 
     def reset(self, rng):

@@ -278,6 +278,11 @@ def test_wrong_arguments(changes, message):
         identify.build_residual(model, given.pop("parameters"), given.pop("trajectories"), **given)
 
 
+def test_deviations_are_by_field():
+    with pytest.raises(TypeError, match=r"sigma=0\.1; expected numbers by field"):
+        identify.build_residual(model, unknown(model), [identify.Trajectory(CTRL, QPOS)], sigma=0.1)
+
+
 def test_a_model_of_another_precision():
     single = model.replace(qpos0=np.float32(model.qpos0))
     with pytest.raises(ValueError, match="the model is float32, JAX now float64; set jax_enable_x64 before"):

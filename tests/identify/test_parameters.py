@@ -80,6 +80,10 @@ def test_coordinates_and_values():
         (lambda: identify.parameter(model, "geom_type", "rod"), "no field of real numbers"),
         (lambda: identify.parameter(model, "body_mass", "arm", 3), "has 1 numbers, none is 3"),
         (lambda: identify.parameter(model, "body_mass", "arm", nominal=9.0, max_value=2.0), "not within"),
+        (
+            lambda: identify.parameter(model, "body_mass", "arm", min_value=3.0, max_value=2.0),
+            r"min_value \[3\.\] is above max_value \[2\.\]",
+        ),
         (lambda: identify.parameter(model, "dof_damping", "hinge", nominal=0.0), "no logarithm"),
         (
             lambda: identify.parameter(model, "dof_damping", "socket", nominal=[1.0, 2.0]),

@@ -323,3 +323,15 @@ def test_implementations(scene, impl):
 def test_unknown_implementations_are_refused(scene):
     with pytest.raises(ValueError, match="cuda"):
         mjx.put_model(scene[0], impl="cuda")
+
+
+def test_records_of_the_c_engine_are_refused_in_words(scene):
+    m, d, model, data = scene
+    with pytest.raises(
+        TypeError, match=r"expected mjx\.Data, as mjx\.make_data or put_data makes it, not mujoco"
+    ):
+        mjx.forward(model, d)
+    with pytest.raises(TypeError, match=r"expected mjx\.Model, as mjx\.put_model makes it, not mujoco"):
+        mjx.step(m, data)
+    with pytest.raises(TypeError, match=r"expected mjx\.Model, as mjx\.put_model makes it, not jaxsim.*Data"):
+        mjx.step(data, model)

@@ -303,6 +303,25 @@ def test_interrupted_and_resumed_is_the_same_curve(tiny, tmp_path):
     jax.tree.map(np.testing.assert_array_equal, one, other)
 
 
+def test_a_run_begins_with_what_another_one_learned(tiny, tmp_path):
+    first = train(read(tiny, {"out": str(tmp_path / "first")}))
+    harder = {"out": str(tmp_path / "second"), "initial": str(first), "worlds": 20, "steps": 240}
+    second = train(read(tiny, harder))
+    assert _table(second)[0]["return"] == _table(first)[-1]["return"]
+    one, other = restore(first)[-1], restore(second, 0)[-1]
+    jax.tree.map(np.testing.assert_array_equal, one, other)
+    more = dataclasses.replace(read(tiny, {"out": str(first), "steps": 1200}), resume=True)
+    with pytest.raises(ConfigError, match=r"other settings: steps; to learn on .* \(--initial .*first --out"):
+        train(more)
+    for changes, message in (
+        ({"shac.policy": [9]}, "initial: the networks of .*first have other sizes"),
+        ({"initial": str(tmp_path)}, "cannot read .*config.yaml"),
+        ({"algorithm": "ppo", "worlds": 10}, "initial: .*first is a run of shac, not of ppo"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            train(read(tiny, harder | {"out": str(tmp_path / next(iter(changes)))} | changes))
+
+
 @pytest.fixture
 def unlearned(tiny, tmp_path):
     """A run that learns nothing but noise, for a rate that is far too large: its best policy is not its last."""
