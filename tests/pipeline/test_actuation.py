@@ -223,3 +223,26 @@ def test_muscle_curves_have_continuous_slopes():
 def test_the_tables_are_those_of_the_enumerations():
     for table, kinds in ((DYNAMICS, DynType), (GAINS, GainType), (BIASES, BiasType)):
         assert {kind.name for kind in kinds if kind not in table} <= {"USER"}
+
+
+KNOTS = """<mujoco><worldbody><body><joint name="j" axis="0 0 1"/><geom size=".1" pos=".3 0 0"/></body></worldbody>
+  <actuator><muscle joint="j" lengthrange="-.5 .5" range=".75 1.25" force="10" lmin=".5" lmax="1.5" fvmax="1.5"
+    vmax="1.5"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("activation", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("length", "velocity"), [(0.0, 0.2), (-1.0, 0.2), (1.0, 0.2), (0.1, 0.0), (0.1, -3.0), (0.1, 1.5)]
+)
+def test_second_derivatives_of_muscles_at_knots_are_of_one_side(length, velocity, activation):
+    model = jaxsim.load_model(KNOTS)
+    data = jaxsim.make_data(model).replace(act=jnp.array([activation]))
+
+    def force(x):
+        return jaxsim.forward(model, data.replace(qpos=x[:1], qvel=x[1:])).qfrc_actuator[0]
+
+    x, h = jnp.array([length, velocity]), 1e-5
+    slope, found = jax.jit(jax.grad(force)), jax.jit(jax.hessian(force))(x)
+    for k, step in enumerate(np.eye(2) * h):
+        sides = [(slope(x + step) - slope(x))[k] / h, (slope(x) - slope(x - step))[k] / h]
+        assert min(abs(found[k, k] - side) for side in sides) < 1e-3 * (1 + abs(found[k, k])), (k, sides)

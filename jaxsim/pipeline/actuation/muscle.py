@@ -49,7 +49,7 @@ def muscle_bias(group: Group) -> Array:
     """Passive force (n, W) of a stretched muscle: a parabola beyond the optimum length, then its tangent."""
     length, _ = _normalised(group, "bias")
     width = jnp.maximum(0.5 * (group.prm("bias", 5) - 1), _MIN)
-    x = jnp.maximum((length - 1) / width, 0)
+    x = safe.clamp((length - 1) / width, low=0)
     stretch = jnp.where(x <= 1, 0.5 * x * x, x - 0.5)
     return -_peak_force(group, "bias") * group.prm("bias", 7) * stretch
 
@@ -73,13 +73,13 @@ def _length_curve(length: Array, lmin: Array, lmax: Array) -> Array:
     """1 at length 1, 0 at and beyond lmin and lmax, four parabolas in between."""
     end = jnp.where(length <= 1, lmin, lmax)
     half = 0.5 * jnp.maximum(jnp.abs(1 - end), _MIN)
-    x = jnp.abs(length - 1) / half
-    return jnp.where(x <= 1, 1 - 0.5 * x * x, 0.5 * jnp.maximum(2 - x, 0) ** 2)
+    x = jnp.where(length <= 1, 1 - length, length - 1) / half
+    return jnp.where(x <= 1, 1 - 0.5 * x * x, 0.5 * safe.clamp(2 - x, low=0) ** 2)
 
 
 def _velocity_curve(velocity: Array, fvmax: Array) -> Array:
     """0 when shortening at full speed, 1 at rest, fvmax when stretched."""
     y = fvmax - 1
-    shortening = jnp.maximum(velocity + 1, 0) ** 2
-    stretching = fvmax - jnp.maximum(y - velocity, 0) ** 2 / jnp.maximum(y, _MIN)
+    shortening = safe.clamp(velocity + 1, low=0) ** 2
+    stretching = fvmax - safe.clamp(y - velocity, low=0) ** 2 / jnp.maximum(y, _MIN)
     return jnp.where(velocity <= 0, shortening, stretching)

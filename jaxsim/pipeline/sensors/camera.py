@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from jaxsim.data import Data
 from jaxsim.enums import SensorType
@@ -42,17 +42,21 @@ def _lens(m: Model, camera: np.ndarray) -> _Lens:
 
 
 def _projection(m: Model, d: Data, i: np.ndarray) -> Array:
-    """Pixel coordinates of sites in the images of cameras; the principal point is the middle of the image."""
+    """Pixel coordinates of sites in the images of cameras; the principal point is the middle of the image.
+
+    In the plane of the camera, where they are without bounds, they do not move.
+    """
     camera = m.sensor_refid[i]
     offset = take(d.site_xpos, m.sensor_objid[i]) - take(d.cam_xpos, camera)
     local = matvec_transposed(take(d.cam_xmat, camera), offset)
     depth = local[:, 2:]
-    least = jnp.where(depth < 0, -_LEAST_DEPTH, _LEAST_DEPTH)
-    depth = jnp.where(jnp.abs(depth) < _LEAST_DEPTH, least, depth)
+    least, in_plane = jnp.where(depth < 0, -_LEAST_DEPTH, _LEAST_DEPTH), jnp.abs(depth) < _LEAST_DEPTH
+    slope = local[:, :2] / jnp.where(in_plane, least, depth)
+    slope = jnp.where(in_plane, lax.stop_gradient(slope), slope)
     focal = _lens(m, camera).focal
     direction = jnp.asarray(np.array([-1.0, 1.0])[None, :, None], focal.dtype)
     middle = jnp.asarray(0.5 * m.cam_resolution[camera][:, :, None], focal.dtype)
-    return flat(direction * focal * local[:, :2] / depth + middle)
+    return flat(direction * focal * slope + middle)
 
 
 def pixel_rays(m: Model, d: Data, camera: int) -> tuple[Array, Array]:

@@ -32,7 +32,13 @@ RESTING = """<worldbody><geom name="floor" type="plane" size="5 5 1"/>
 CHOOSY = """<contact num="2" reduce="mindist" data="dist pos normal"/>
   <contact num="2" reduce="maxforce" data="force pos"/>"""
 
+EYE = """<worldbody><body name="a"><freejoint/><geom size=".1"/><site name="s" pos=".1 .2 0"/>
+  <camera name="cam" pos=".1 .2 0" euler="10 20 30" resolution="64 48"/></body></worldbody>
+  <sensor><camprojection site="s" camera="cam"/><framepos objtype="site" objname="s"/></sensor>"""
+"""A site in the eye of a camera."""
+
 SCENES = {
+    "in a camera's eye": (EYE, 0.1, 1e-7),
     "at identity, at rest": (FALLING, 0.0, 1e-7),
     "moving": (FALLING, 0.5, 1e-7),
     "contact at rest": (RESTING.format(""), 0.0, 1e-5),
@@ -42,6 +48,8 @@ SCENES = {
 
 A box at rest has four contacts alike: which of them is the nearest has no derivative, so nothing chooses there.
 """
+
+QUICK = ("moving", "in a camera's eye")
 
 
 def problem(xml, spread):
@@ -63,7 +71,7 @@ def problem(xml, spread):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n != "moving")) for n in SCENES]
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in QUICK)) for n in SCENES]
 )
 def test_against_differences_and_duality(name):
     xml, spread, tolerance = SCENES[name]
