@@ -25,7 +25,12 @@ def get_data(mj_model: Any, data: Data) -> Any:
     """Converts to a `mujoco.MjData`, or to a list of them where `data` holds several worlds.
 
     See `get_data_into` for what is in it.
+
+    Raises:
+      TypeError: the model is no MjModel, or the data no Data.
+      ValueError: shapes do not fit.
     """
+    _check_types("get_data", mj_model, data)
     if np.ndim(data.qpos) == 1:
         result: Any = mujoco.MjData(mj_model)
     else:
@@ -48,8 +53,10 @@ def get_data_into(result: Any, mj_model: Any, data: Data) -> None:
       data: one world; or several, with one batch axis in front, if `result` is a list.
 
     Raises:
+      TypeError: the model is no MjModel, or the data no Data.
       ValueError: shapes or the number of worlds do not fit; nothing was written.
     """
+    _check_types("get_data_into", mj_model, data)
     model = as_model(mj_model)
     host = jax.device_get(data.replace(work=None))
     if not isinstance(result, list):
@@ -70,6 +77,15 @@ def get_data_into(result: Any, mj_model: Any, data: Data) -> None:
         _check_target(target, source)
     for target, source in zip(results, filled, strict=True):
         mujoco.mj_copyData(target, mj_model, source)
+
+
+def _check_types(function: str, mj_model: Any, data: Any) -> None:
+    if not isinstance(mj_model, mujoco.MjModel):
+        raise TypeError(
+            f"{function}: expected the mujoco.MjModel that the model was made of, not {type(mj_model).__name__}"
+        )
+    if not isinstance(data, Data):
+        raise TypeError(f"{function}: data is of type {type(data).__name__}, not Data")
 
 
 def _check(model: Model, data: Any) -> None:

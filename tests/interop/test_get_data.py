@@ -183,3 +183,14 @@ def test_warnings():
     found = jaxsim.get_data(m, bad)
     assert found.warning[mujoco.mjtWarning.mjWARN_BADQVEL].number == 1
     assert found.warning[mujoco.mjtWarning.mjWARN_BADQACC].number == 0
+
+
+def test_wrong_types():
+    m = problem("equalities")[0]
+    data = jaxsim.make_data(m)
+    with pytest.raises(TypeError, match=r"get_data: expected the mujoco\.MjModel .*, not Model"):
+        jaxsim.get_data(jaxsim.put_model(m), data)
+    with pytest.raises(TypeError, match="get_data: data is of type MjModel, not Data"):
+        jaxsim.get_data(m, m)
+    with pytest.raises(TypeError, match="get_data_into: data is of type MjData, not Data"):
+        jaxsim.get_data_into(mujoco.MjData(m), m, mujoco.MjData(m))
