@@ -75,7 +75,7 @@ def checked_memory(memory: Any, before: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
       KeyError: a name is new.
-      TypeError: it is not a mapping.
+      TypeError: it is not a mapping, or a value has another structure, shape or type than before.
     """
     if not isinstance(memory, Mapping):
         raise TypeError(f"proceed gave {_kind(memory)}, not a dict of what the task remembers")
@@ -85,7 +85,18 @@ def checked_memory(memory: Any, before: Mapping[str, Any]) -> dict[str, Any]:
                 f"proceed gave {name!r}, which is not remembered so far{hint(name, before)}; "
                 f"there are {', '.join(before)}: let `start` give it its first value"
             )
+        was, now = (jax.tree.map(_type, x[name]) for x in (before, memory))
+        if jax.tree.flatten(was) != jax.tree.flatten(now):
+            raise TypeError(
+                f"proceed gave {name!r} as {now}, which was {was}: what is remembered keeps its shape and type"
+            )
     return dict(memory)
+
+
+def _type(x: Any) -> str:
+    """Type and shape in a few characters."""
+    aval = jax.typeof(jnp.asarray(x))
+    return f"{aval.dtype}[{','.join(map(str, aval.shape))}]"
 
 
 def checked_action(action: ArrayLike, size: int) -> Array:
@@ -142,8 +153,11 @@ def checked_over(over: ArrayLike) -> Array:
     """Whether an episode ends, a scalar bool, of what `Env.over` gave: a bool, or a number that is 0 or 1.
 
     Raises:
+      TypeError: it is nothing.
       ValueError: it is not a scalar.
     """
+    if over is None:
+        raise TypeError("over gave None, not one bool, or one number that is 0 or 1")
     if jnp.shape(over) != ():
         raise ValueError(
             f"over gave shape {jnp.shape(over)}, not (): one bool, or one number that is 0 or 1; "

@@ -159,6 +159,12 @@ def _ended(over):
             ValueError,
             r"rewards gave 'upright' of shape \(1,\), not \(\).* a sum",
         ),
+        (_ended(None), TypeError, "over gave None, not one bool"),
+        (
+            {"proceed": lambda self, data, action, info: {"last_action": jnp.zeros(3)}},
+            TypeError,
+            r"proceed gave 'last_action' as float\d+\[3\], which was float\d+\[1\]: .* keeps its shape and type",
+        ),
         (_ended(np.zeros(2)), ValueError, r"over gave shape \(2,\), not \(\).*any\(\)"),
         ({"rewards": lambda *_: jnp.ones(())}, TypeError, r"rewards gave array \(\), not a dict of parts"),
         (
