@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr
 
 from jaxsim.math.collector import paused_collector
@@ -158,7 +159,7 @@ def _trace(
 
     with lowering_for(kind, divided), paused_collector():
         program = jax.make_jaxpr(full_width)(*(jax.ShapeDtypeStruct(s, d) for s, d in signature))
-    if any(isinstance(x, jax.core.Tracer) for x in program.consts):
+    if any(isinstance(x, Tracer) for x in program.consts):
         raise TypeError(
             "a function of the model's (a hook, user sensor, collider or distance function) uses a number from outside "
             "that is traced by jit, grad or vmap. Functions are a static part of a model: give them what changes, or "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -22,7 +23,7 @@ def added_mass(axes: Any, xp: Any = jnp) -> tuple[list[Any], list[Any]]:
       xp: numpy or `jax.numpy`.
     """
     volume = 4.0 / 3.0 * np.pi * axes[0] * axes[1] * axes[2]
-    kappa = [_kappa(*(axes[(i + k) % 3] for k in range(3)), xp) for i in range(3)]
+    kappa = [_kappa([axes[(i + k) % 3] for k in range(3)], xp) for i in range(3)]
     mass = [volume * k / xp.maximum(_LEAST, 2 - k) for k in kappa]
     inertia = []
     for i in range(3):
@@ -46,10 +47,11 @@ def _quadrature() -> tuple[np.ndarray, np.ndarray]:
     return x**3 / (1 - x) ** 2, w * x**2 * (3 - x) / (1 - x) ** 3
 
 
-def _kappa(a: Any, b: Any, c: Any, xp: Any) -> Any:
+def _kappa(axes: Sequence[Any], xp: Any) -> Any:
     """Returns a b c times the integral of 1 / sqrt((a^2 + l)^3 (b^2 + l) (c^2 + l)) over l from 0 to infinity."""
+    a, b, c = axes
     scale, total = (a**3 * b * c) ** 0.4, 0.0
     for node, weight in zip(*_quadrature(), strict=True):
-        p, q, r = (1 + scale * float(node) / axis**2 for axis in (a, b, c))
+        p, q, r = (1 + scale * float(node) / axis**2 for axis in axes)
         total = total + float(weight) / (p * xp.sqrt(p * q * r))
     return scale * total / a**2
