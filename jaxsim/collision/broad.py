@@ -92,22 +92,26 @@ def _tables(model: Model, kind: Kind) -> list[_Table]:
 
     On a CPU there are several, so that of combinations that are no pairs fewer are looked at.
     """
-    found = _combinations(kind, named_reach(model, kind.pairs.explicit))
-    if found is None or kind.types[0][0] == GeomType.PLANE:
+    if kind.types[0][0] == GeomType.PLANE or named_reach(model, kind.pairs.explicit) is not None:
         return []
-    one, other, places = found
-    if (np.diff(places) <= 0).any():
-        return []
-    pairs = np.full(len(one) * len(other), -1, np.int32)
-    pairs[places] = np.arange(len(places))
-    pairs = pairs.reshape(len(one), len(other))
-    parts = _PARTS if platform() == "cpu" and len(one) >= _PARTS * _PARTS else 1
+    g1, g2 = kind.pairs.geom1, kind.pairs.geom2
+    change = np.diff(model.geom_type[g1]) | np.diff(model.geom_type[g2])
+    runs = np.split(np.arange(len(g1)), np.flatnonzero(change) + 1)
     tables = []
-    for own in np.array_split(np.arange(len(one)), parts):
-        some = np.flatnonzero((pairs[own] >= 0).any(axis=0))
-        wide = slice(some[0], some[-1] + 1)
-        tables.append(_Table(one[own], other[wide], pairs[own, wide]))
-    return tables
+    for rows in runs:
+        (one, first), (other, second) = (np.unique(g[rows], return_inverse=True) for g in (g1, g2))
+        places = first * len(other) + second
+        if (np.diff(places) <= 0).any():
+            return []
+        pairs = np.full(len(one) * len(other), -1, np.int32)
+        pairs[places] = rows
+        pairs = pairs.reshape(len(one), len(other))
+        several = platform() == "cpu" and len(one) >= _PARTS * _PARTS
+        for own in np.array_split(np.arange(len(one)), _PARTS if several else 1):
+            some = np.flatnonzero((pairs[own] >= 0).any(axis=0))
+            wide = slice(some[0], some[-1] + 1)
+            tables.append(_Table(one[own], other[wide], pairs[own, wide]))
+    return tables if sum(t.pairs.size for t in tables) <= _SPARSE * len(g1) else []
 
 
 def _combinations(kind: Kind, named: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:

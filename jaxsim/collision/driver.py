@@ -20,11 +20,11 @@ from jaxsim.collision.parameters import contact_parameters, geom_reach, named_re
 from jaxsim.collision.points import Points, Portion, Search, Shape
 from jaxsim.collision.select import pick_least
 from jaxsim.data import Contact, Data
-from jaxsim.math.asked import derived_of_few
+from jaxsim.math.asked import computes_apart, derived_of_few, derived_where_asked
 from jaxsim.math.axis import concat, split, stack
 from jaxsim.math.choices import Choices
-from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world, rows_of
-from jaxsim.math.stage import long_stage, stage
+from jaxsim.math.gather import Index, by_world, entries, joined, rows_by_world, rows_of, width_of
+from jaxsim.math.stage import long_stage, platform, stage
 from jaxsim.model import Model
 from jaxsim.results import WarningBit
 from jaxsim.structure.colliders import Collider
@@ -34,6 +34,11 @@ __all__ = ["collision"]
 
 _FAR = 1e10
 """Distance of a slot that holds no point, m."""
+
+_COSTLY = 64
+"""Pairs that a collider computes without a broad phase: one of no more takes longer than to look at boxes."""
+_SEVERAL = 4
+"""Pairs of it from which on that is worth it."""
 
 _PARTS = (1, 3, 3, 3)
 """How many numbers of a point are its distance, position and normal, and the wish for a tangent, if there is one."""
@@ -66,7 +71,7 @@ def collision(model: Model, data: Data) -> Data:
         return data.replace(ncon=jnp.zeros_like(data.ncon))
     reach = geom_reach(model)
     geoms = tabulate(model, data, reach)
-    bounded = any(kind.budget is not None or kind.collider.general for kind in layout.kinds)
+    bounded = any(_bounded(kind) for kind in layout.kinds)
     around = bounds(model, data, reach) if bounded else None
     found, dropped = _collide(model, data, layout.kinds, geoms, around, choices)
     warning = data.warning | jnp.where(dropped, int(WarningBit.PAIR_OVERFLOW), 0).astype(data.warning.dtype)
@@ -130,6 +135,15 @@ def _collide(
     return [found[k] for k in range(len(kinds))], dropped
 
 
+def _bounded(kind: Kind) -> bool:
+    """Whether boxes tell which pairs of a kind may touch: always where they are cheaper than the pairs' points."""
+    own = kind.collider
+    if kind.budget is not None or own.general:
+        return True
+    closed = own.assets is None and not own.iterative
+    return platform() == "cpu" and closed and own.exhaustive <= _COSTLY and len(kind.pairs) >= _SEVERAL
+
+
 def _together(kind: Kind) -> bool:
     """Whether a kind is collided with others."""
     return kind.collider.general and kind.touching is None
@@ -173,7 +187,7 @@ def _candidates(model: Model, data: Data, kind: Kind, around: Array | None, choi
 
     def chosen() -> tuple[Array | None, Array | None, Array]:
         none = jnp.zeros(1, bool)
-        if around is None or not (kind.budget or kind.collider.general):
+        if around is None or not _bounded(kind):
             return None, None, none
         if kind.budget is None:
             return None, in_reach(model, data, kind, around), none
@@ -265,6 +279,8 @@ def _points(
         points: list[Points] = collider.function(portions, *shapes, reach, options, choices)
     elif collider.iterative:
         points = [collider.function(*shapes, reach, options, choices)]
+    elif picked is not None and _apart(picked, shapes):
+        points = [_of_picked(collider.function, *shapes, reach, picked)]
     else:
         points = [_of_all(collider.function, *shapes, reach)]
     sizes = [p.size for p in portions]
@@ -287,6 +303,28 @@ def _of_all(
 
     pairs = (one._replace(assets=None), other._replace(assets=None), reach)
     return derived_of_few(points, near, pairs, (one.assets, other.assets))
+
+
+def _apart(picked: Array, shapes: tuple[Shape, Shape]) -> bool:
+    """Whether the pairs that a broad phase left are computed apart from the others: on a CPU, in many worlds."""
+    assets = [shape.assets for shape in shapes]
+    width = picked.shape[-1]
+    return platform() == "cpu" and width > 1 and width_of(assets) == 1 and computes_apart(picked, False)
+
+
+def _of_picked(
+    function: Callable[[Shape, Shape, Array], Points], one: Shape, other: Shape, reach: Array, picked: Array
+) -> Points:
+    """The points of some pairs in some worlds; of others they are far along x."""
+
+    def points(_: Array, pairs: tuple[Shape, Shape, Array], assets: tuple[Any, Any]) -> Points:
+        one, other, reach = pairs
+        return function(one._replace(assets=assets[0]), other._replace(assets=assets[1]), reach)
+
+    pairs = (one._replace(assets=None), other._replace(assets=None), reach)
+    found = derived_where_asked(points, picked, pairs, (one.assets, other.assets))
+    normal = found.normal._replace(x=jnp.where(picked[:, None], found.normal.x, 1))
+    return found._replace(normal=normal)
 
 
 def _numbered(

@@ -255,7 +255,11 @@ def _listed(grid: _Grid, climbed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     owner, place = np.repeat(np.arange(len(sizes)), sizes), runs(sizes)
     table[owner, place] = grid.corner[start[owner] + place]
     table = np.column_stack([table, climbed])
-    table, same = np.unique(table, axis=0, return_inverse=True)
+    # as bytes from the highest on, rows are in the order of their numbers and compared as one
+    words = np.ascontiguousarray((table + 1).astype(">u4"))
+    rows = words.view(f"V{words.itemsize * words.shape[1]}").ravel()
+    _, first, same = np.unique(rows, return_index=True, return_inverse=True)
+    table = table[first]
     sizes = np.sum(table[:, :_MOST] >= 0, axis=1)
     kind = LISTED + CLIMB * table[:, _MOST]
     rows, taken = _rows_of_lists(table[:, :_MOST][table[:, :_MOST] >= 0], sizes, table[:, 0], kind)

@@ -8,6 +8,7 @@ in the order of the candidates, and if they are too many the deepest stay.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -288,7 +289,7 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, single: bool, most: int
         own = pairs.at(rows)
         budget = _budget(static, types, colliders[types], own, by_hand) if k in selected else None
         place[k] = len(made)
-        made.append(Kind((types,), colliders[types], index_array(rows), own, budget))
+        made.append(_by_geoms(static, Kind((types,), colliders[types], index_array(rows), own, budget)))
     made += [] if mixed is None else [mixed]
     groups = []
     start = 0
@@ -327,7 +328,17 @@ def _mixed(
     touching = touching if worth and None not in by_hand else None
     if budget is None and touching is None:
         return None
-    return Kind(tuple(types), collider, index_array(rows), own, budget, touching)
+    return _by_geoms(static, Kind(tuple(types), collider, index_array(rows), own, budget, touching))
+
+
+def _by_geoms(static: Static, kind: Kind) -> Kind:
+    """With pairs that a broad phase picks from by types, then by geoms: it looks at each with each."""
+    if kind.budget is None:
+        return kind
+    one, other = (static.geom_type[geoms].astype(int) for geoms in (kind.pairs.geom1, kind.pairs.geom2))
+    code = len(GeomType) * one + other
+    order = np.lexsort([kind.pairs.geom2, kind.pairs.geom1, code])
+    return dataclasses.replace(kind, rows=index_array(kind.rows[order]), pairs=kind.pairs.at(order))
 
 
 def _group(
