@@ -159,11 +159,10 @@ class Record:
         for name in fields:
             if name not in known:
                 raise TypeError(f"{type(self).__name__} has no field {name!r}{self._hint(name)}")
-        for name in self._leaf_names:
-            if name in fields:
-                fields[name] = _number_for(known[name], self.__dict__[name], fields[name])
-        for name in self._leaf_names:
-            if name in fields and _has_arrays(self.__dict__[name]):  # else it says which axes are of worlds
+        for name in [n for n in self._leaf_names if n in fields]:
+            before = self.__dict__[name]
+            fields[name] = _number_for(known[name], before, fields[name])
+            if _has_arrays(before):  # else it says which axes are of worlds
                 self._check_leaf(known[name], fields[name])
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
@@ -292,12 +291,8 @@ def _number_for(field: dataclasses.Field[Any], before: Any, x: Any) -> Any:
     if isinstance(x, int | float) or (isinstance(x, jax.Array) and jax.typeof(x).weak_type):
         if not hasattr(before, "dtype"):  # which axes are of worlds
             return x
-        kinds = jax.dtypes.result_type(x).kind, before.dtype.kind
-        dtype = (
-            before.dtype
-            if kinds[0] == kinds[1] or kinds in (("i", "f"), ("b", "f"))
-            else jnp.asarray(x).dtype
-        )
+        own, fitting = jnp.result_type(x), before.dtype
+        dtype = fitting if own.kind == fitting.kind or own.kind + fitting.kind in ("if", "bf") else own
         return lax.convert_element_type(x, dtype) if isinstance(x, jax.Array) else np.asarray(x, dtype)
     whole = field.metadata.get("dtype") is float and hasattr(x, "astype") and x.dtype.kind in "iub"
     return x.astype(_float_of(before)) if whole else x

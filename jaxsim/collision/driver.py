@@ -315,7 +315,7 @@ def _apart(picked: Array, shapes: tuple[Shape, Shape]) -> bool:
 def _of_picked(
     function: Callable[[Shape, Shape, Array], Points], one: Shape, other: Shape, reach: Array, picked: Array
 ) -> Points:
-    """The points of some pairs in some worlds; of others they are far along x."""
+    """The points of the picked pairs; of others anything finite, with a normal along x."""
 
     def points(_: Array, pairs: tuple[Shape, Shape, Array], assets: tuple[Any, Any]) -> Points:
         one, other, reach = pairs
