@@ -90,13 +90,16 @@ class _Table(NamedTuple):
 def _tables(model: Model, kind: Kind) -> list[_Table]:
     """Tables that hold all pairs of a kind in their order; none if the pairs are better looked at one by one.
 
-    On a CPU there are several, so that of combinations that are no pairs fewer are looked at.
+    On a CPU there are several, for each pair of types and for parts of the geoms, so that of combinations that are no
+    pairs fewer are looked at.
     """
     if kind.types[0][0] == GeomType.PLANE or named_reach(model, kind.pairs.explicit) is not None:
         return []
     g1, g2 = kind.pairs.geom1, kind.pairs.geom2
     change = np.diff(model.geom_type[g1]) | np.diff(model.geom_type[g2])
     runs = np.split(np.arange(len(g1)), np.flatnonzero(change) + 1)
+    if platform() != "cpu" and len(runs) > 1:  # each would be a kernel
+        return []
     tables = []
     for rows in runs:
         (one, first), (other, second) = (np.unique(g[rows], return_inverse=True) for g in (g1, g2))
