@@ -152,6 +152,12 @@ def test_randomised_refuses(arguments):
         optimise.randomised(jnp.sum, jnp.zeros(2), jax.random.key(0), deviation=1.0, **arguments)
 
 
+def test_smooth_onset_inside_of_jit():
+    model, _ = scene()
+    assert jax.jit(lambda model: optimise.smooth_onset(model, 0.3))(model).onset == 0.3
+    assert jax.jit(optimise.smooth_onset)(model, 0.3).onset == 0.3
+
+
 def test_smooth_onset_refuses_what_is_no_distance():
     with pytest.raises(ValueError, match="positive distance"):
         optimise.smooth_onset(scene()[0], 0.0)
