@@ -213,12 +213,17 @@ def _label(model: Model, geom: int) -> str:
 
 def _by_types(static: Static, pairs: GeomPairs) -> dict[tuple[int, int], np.ndarray]:
     """Pairs of each pair of geom types, by contact dimension, then in their order."""
-    kinds = static.geom_type.astype(np.int16)
-    code = len(GeomType) * kinds[pairs.geom1] + kinds[pairs.geom2]
+    code = _type_code(static, pairs)
     order = np.lexsort([pairs.dim, code])
     found, counts = np.unique(code[order], return_counts=True)
     parts = np.split(order, np.cumsum(counts)[:-1])
     return {divmod(int(k), len(GeomType)): rows for k, rows in zip(found, parts, strict=False)}
+
+
+def _type_code(static: Static, pairs: GeomPairs) -> np.ndarray:
+    """A number for the two geom types of each pair, in their order (npair,)."""
+    kinds = static.geom_type.astype(np.int16)
+    return len(GeomType) * kinds[pairs.geom1] + kinds[pairs.geom2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,9 +340,7 @@ def _by_geoms(static: Static, kind: Kind) -> Kind:
     """With pairs that a broad phase picks from by types, then by geoms: it looks at each with each."""
     if kind.budget is None:
         return kind
-    one, other = (static.geom_type[geoms].astype(int) for geoms in (kind.pairs.geom1, kind.pairs.geom2))
-    code = len(GeomType) * one + other
-    order = np.lexsort([kind.pairs.geom2, kind.pairs.geom1, code])
+    order = np.lexsort([kind.pairs.geom2, kind.pairs.geom1, _type_code(static, kind.pairs)])
     return dataclasses.replace(kind, rows=index_array(kind.rows[order]), pairs=kind.pairs.at(order))
 
 

@@ -67,12 +67,13 @@ def train(config: Config, report: Report = lambda row: None) -> Path:
     try:
         if config.algorithm == "shac":
             _shac(env, config, tell, saved, step)
-        elif step:
-            ppo.train(env, config, tell, (step, saved.restore(step, "policy", ppo.blank(env, config))))
         else:
-            ppo.train(
-                env, config, tell, (0, _initial(config, ppo.blank(env, config))) if config.initial else None
-            )
+            start = None
+            if step:
+                start = step, saved.restore(step, "policy", ppo.blank(env, config))
+            elif config.initial:
+                start = 0, _initial(config, ppo.blank(env, config))
+            ppo.train(env, config, tell, start)
     finally:
         record.close()
         saved.close()

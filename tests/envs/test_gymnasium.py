@@ -36,7 +36,7 @@ def test_gymnasium_checks_one_world():
         assert all("infinit" in str(w.message) or "render modes" in str(w.message) for w in said)
 
 
-def test_pictures(tmp_path):
+def test_pictures():
     pytest.importorskip("embreex")
     with jax.enable_x64(False):
         env = GymEnv(_short(), render_mode="rgb_array", size=(64, 48))
