@@ -102,8 +102,7 @@ def _tables(model: Model, kind: Kind) -> list[_Table]:
         return []
     tables = []
     for rows in runs:
-        (one, first), (other, second) = (np.unique(g[rows], return_inverse=True) for g in (g1, g2))
-        places = first * len(other) + second
+        one, other, places = _places(g1[rows], g2[rows])
         if (np.diff(places) <= 0).any():
             return []
         pairs = np.full(len(one) * len(other), -1, np.int32)
@@ -122,11 +121,15 @@ def _combinations(kind: Kind, named: Any) -> tuple[np.ndarray, np.ndarray, np.nd
 
     None: these are too many, or some pairs are `named`, see `named_reach`.
     """
-    (one, rows), (other, columns) = (
-        np.unique(geoms, return_inverse=True) for geoms in (kind.pairs.geom1, kind.pairs.geom2)
-    )
-    if named is not None or len(one) * len(other) > _SPARSE * len(rows):
+    one, other, places = _places(kind.pairs.geom1, kind.pairs.geom2)
+    if named is not None or len(one) * len(other) > _SPARSE * len(places):
         return None
+    return one, other, places
+
+
+def _places(geom1: np.ndarray, geom2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The first and second geoms of pairs, and where the pairs stand among all combinations of them."""
+    (one, rows), (other, columns) = (np.unique(geoms, return_inverse=True) for geoms in (geom1, geom2))
     return one, other, rows * len(other) + columns
 
 
