@@ -45,6 +45,10 @@ _STATIC_GENERAL = 64
 """Pairs of the general collider up to which their slots may be their own."""
 _LEAST_SELECTED = 16
 """Slots of a selected group of few geoms."""
+_MANY_SLOTS = 64
+"""Slots of a selected group up to which each geom has some of its own."""
+_POINTS_OF_BODY = 16
+"""Points of one contact dimension that a body of many geoms may touch in, where slots are many."""
 _NEAREST_PER_GEOM = 4
 """Pairs a geom may have in reach of bounding boxes before a broad phase drops some."""
 _TOUCHING_PER_GEOM = 2
@@ -317,7 +321,7 @@ def _mixed(
     Types with a budget of their own, by hand, stay by themselves. Of pairs counted by hand all points are computed.
     """
     types = [t for k, t in enumerate(kinds) if k in selected and colliders[t].general and t not in by_hand]
-    if len(types) < 2:
+    if not types:
         return None
     rows = np.concatenate([kinds[t] for t in types])
     own = pairs.at(rows)
@@ -388,17 +392,40 @@ def _plan(static: Static, pairs: GeomPairs, portions: list[_Portion], nconmax: i
 def _safe_slots(static: Static, pairs: GeomPairs, portions: list[_Portion]) -> int:
     """Slots for candidates that cannot all touch at once: the usual points of one touching pair for every geom.
 
-    Geoms that do not move have no more of them than those that do.
+    Where that is many, geoms of one body share what it touches, as pieces of a mesh do, and of the links of a robot
+    half touch: a free body rests on something, most links on nothing. Geoms that do not move have no more than those
+    that do.
     """
     usual = np.zeros(static.ngeom, int)
     for p in portions:
         for geoms in (pairs.geom1, pairs.geom2):
             usual[geoms[p.rows]] = np.maximum(usual[geoms[p.rows]], p.collider.usual)
     moves = _moves(static, np.arange(static.ngeom))
-    moving, still = int(usual[moves].sum()), int(usual[~moves].sum())
+    still = int(usual[~moves].sum())
+
+    def with_still(points: np.ndarray) -> int:
+        return int(points.sum() + min(points.sum(), still))
+
+    slots = with_still(usual[moves])
+    if slots > _MANY_SLOTS:
+        body = static.body_weldid[static.geom_bodyid]
+        pieces, largest = np.zeros((2, static.nbody), int)
+        np.add.at(pieces, body[moves], usual[moves])
+        np.maximum.at(largest, body[moves], usual[moves])
+        of_body = np.minimum(pieces, np.maximum(largest, _POINTS_OF_BODY))
+        of_links = with_still(of_body[_is_link(static)])
+        slots = max(with_still(of_body) - max(of_links - _MANY_SLOTS, 0) // 2, _MANY_SLOTS)
+    slots = max(slots, _LEAST_SELECTED)
     total = sum(p.points for p in portions)
-    slots = max(moving + min(moving, still), _LEAST_SELECTED)
     return total if slots > 0.75 * total else slots
+
+
+def _is_link(static: Static) -> np.ndarray:
+    """Which bodies move as one of several of their tree, unlike an object by itself (nbody,)."""
+    tree = np.asarray(static.body_treeid)
+    moves = (tree >= 0) & (static.body_weldid == np.arange(static.nbody))
+    bodies_of_tree = np.bincount(tree[moves], minlength=static.nbody)
+    return moves & (bodies_of_tree[tree] > 1)
 
 
 def _moves(static: Static, geoms: np.ndarray) -> np.ndarray:
