@@ -27,6 +27,9 @@ Patch = tuple[int, int, int, int]
 _WORTHWHILE = 0.75
 """Share of the matrix that patches may cover: more are not worth a kernel each."""
 
+_PATCHES = 8
+"""Most patches: each has as many products in a kernel as rows are summed there, all of which are compiled."""
+
 _BANDS, _LEAST = 4, 7
 """Most bands of rows that cover it instead, and fewest rows of one."""
 
@@ -156,7 +159,8 @@ def alike_trees(structure: TreeStructure) -> tuple[Alike, ...]:
 def patches_of(structure: TreeStructure) -> tuple[Patch, ...]:
     """Few rectangles that hold all stored entries: each branch against itself and against what is above it.
 
-    Where that saves little, bands of rows up to the diagonal.
+    Where they are many, those that lie well together become one. Where all that saves little, bands of rows up to the
+    diagonal.
     """
     n = structure.n
     patches: list[Patch] = []
@@ -164,6 +168,8 @@ def patches_of(structure: TreeStructure) -> tuple[Patch, ...]:
         columns = np.array(structure.paths[stop - 1])
         runs = np.split(columns, np.flatnonzero(np.diff(columns) > 1) + 1)
         patches += [(start, stop, int(run[0]), int(run[-1]) + 1) for run in runs]
+    while len(patches) > _PATCHES:
+        patches = _with_two_as_one(patches)
     area = sum((b - a) * (d - c) for a, b, c, d in patches)
     bands = max(1, min(_BANDS, n // _LEAST))
     ends = [n * k // bands for k in range(bands + 1)]
@@ -172,3 +178,18 @@ def patches_of(structure: TreeStructure) -> tuple[Patch, ...]:
         if area < _WORTHWHILE * n * n
         else tuple((a, b, 0, b) for a, b in itertools.pairwise(ends))
     )
+
+
+def _with_two_as_one(patches: list[Patch]) -> list[Patch]:
+    """The patches, but the two that waste least by it are the smallest one that holds both."""
+    bounds = np.array(patches).T
+    area = (bounds[1] - bounds[0]) * (bounds[3] - bounds[2])
+    smaller, larger = np.minimum, np.maximum
+    around = [f.outer(x, x) for f, x in zip((smaller, larger, smaller, larger), bounds, strict=True)]
+    waste = (around[1] - around[0]) * (around[3] - around[2]) - np.add.outer(area, area)
+    pairs = np.triu_indices(len(patches), 1)
+    best = np.argmin(waste[pairs])
+    one, other = pairs[0][best], pairs[1][best]
+    top, bottom, left, right = (int(x[one, other]) for x in around)
+    rest = [patch for k, patch in enumerate(patches) if k not in (one, other)]
+    return [*rest, (top, bottom, left, right)]
