@@ -16,8 +16,8 @@ from scipy.sparse.linalg import splu
 
 __all__ = ["Solution", "least_squares", "solve"]
 
-_LEAST = 1e-8
-"""Share of the largest D that the others are at least: what hardly changes the residual moves by rounding alone."""
+_LEAST = 1e-7
+"""Share of the largest effect on the residual that D gives each unknown at least: rounding moves what has less."""
 
 
 class Solution(NamedTuple):
@@ -57,8 +57,8 @@ def least_squares(
     """Minimises half the squared norm of a residual within bounds.
 
     A step solves (J^T J + mu D) dx = -J^T r on the unknowns that no bound stops, D the largest diagonal of J^T J so far
-    (More 1978), none of it much smaller than the rest, and is clipped to the bounds; mu follows the ratio of true to
-    predicted decrease (Nielsen 1999).
+    (More 1978), none of it so small that rounding alone moves its unknown, and is clipped to the bounds; mu follows the
+    ratio of true to predicted decrease (Nielsen 1999).
 
     Args:
       linearise: the residual (m,) at given unknowns and its Jacobian (m, n), sparse or dense. A residual that is not
@@ -91,7 +91,7 @@ def least_squares(
         D = np.maximum(D, H.diagonal())
         free = np.flatnonzero(~((x <= lower) & (g > 0)) & ~((x >= upper) & (g < 0)))
         dx = np.zeros_like(x)
-        dx[free] = solve(H[free][:, free], mu * np.maximum(D, _LEAST * D.max() or 1.0)[free], -g[free])
+        dx[free] = solve(H[free][:, free], mu * np.maximum(D, _least(D, x))[free], -g[free])
         new = np.clip(x + dx, lower, upper)
         dx = new - x
         if np.linalg.norm(dx) <= xtol * (xtol + np.linalg.norm(x)):
@@ -113,6 +113,13 @@ def least_squares(
             converged, message = True, "the decrease of the cost is below ftol"
             break
     return Solution(x, np.asarray(r), J, cost, evaluations, converged, message)
+
+
+def _least(D: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """How small D may be: by the effect of a change as large as the unknown itself, or by 1 if that is less."""
+    effect = (D * x * x).max()
+    relative = np.divide(effect, x * x, out=np.full_like(D, np.inf), where=x != 0)
+    return _LEAST * np.minimum(relative, D.max()) if D.any() else np.ones_like(D)
 
 
 def _finite(found: tuple[np.ndarray, Any]) -> tuple[Any, Any]:
