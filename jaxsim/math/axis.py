@@ -251,7 +251,8 @@ def sum_rows(x: Array) -> Array:
     total = x[:size]
     for i in range(size, whole, size):
         total = total + x[i : i + size]
-    return _rest(total if whole == n else jnp.concatenate([total, x[whole:]]))
+    rest = total if whole == n else jnp.concatenate([total, x[whole:]])
+    return _rest(rest) if len(rest) <= _CONTRACTED else _summed(rest)
 
 
 def any_row(x: Array) -> Array:
