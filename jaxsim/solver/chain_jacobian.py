@@ -22,10 +22,10 @@ from jaxsim.solver.frames import Frames
 from jaxsim.structure.rows import Chains
 from jaxsim.structure.sparsity import TreeStructure
 
-__all__ = ["ChainFrames", "ChainJacobian", "Side", "joining"]
+__all__ = ["ChainFrames", "ChainJacobian", "Side", "mutual"]
 
 _FEW = 4
-"""Contacts between two trees that are looked at together: of those that touch they are few."""
+"""Contacts of two moving bodies that are looked at together: of those that touch they are few."""
 
 
 class ChainFrames(Frames):
@@ -44,16 +44,20 @@ class ChainFrames(Frames):
         """The Jacobian of all of them."""
         nv = len(self.moves)
         moved = jnp.asarray(self.chains.moved.reshape(-1, 1))
+        still = self.trees[:, 0] < 0  # body 1: then body 2 comes first
+        turned = [jnp.where(still[:, None], x[:, ::-1], x) for x in (self.bodies, self.trees)]
+        bodies, trees = turned
         sides = []
         for side, direction in enumerate((-1, 1)):
-            own, other = self.bodies[:, side], self.bodies[:, 1 - side]
+            own, other = bodies[:, side], bodies[:, 1 - side]
             dofs = rows_by_world(jnp.asarray(self.chains.dofs[..., None]), own)
             fills, dofs = dofs < 0, jnp.maximum(dofs, 0)
             both = rows_by_world(moved, other[:, None] * nv + dofs)
-            sign = jnp.where(fills | both, 0, direction).astype(self.pos.dtype)
-            J = along_axes(self.pos, self.frame, rows_by_world(self.moves, dofs), sign, dim=self.dim)
+            sign = jnp.where(fills | both, 0, jnp.where(still[:, None], -direction, direction))
+            moves = rows_by_world(self.moves, dofs)
+            J = along_axes(self.pos, self.frame, moves, sign.astype(self.pos.dtype), dim=self.dim)
             sides.append(Side(J=J, dofs=dofs))
-        return ChainJacobian(sides=tuple(sides), trees=self.trees, nv=nv, within=self.chains.within)
+        return ChainJacobian(sides=tuple(sides), trees=trees, nv=nv, within=self.chains.within)
 
 
 class Side(Record):
@@ -77,64 +81,56 @@ class Side(Record):
 class ChainJacobian(Record):
     """As `ContactJacobian`, by the dofs that move the two bodies: few in a model of many trees."""
 
-    sides: tuple[Side, Side] = leaf("", "body 1 and body 2")
-    trees: Array = leaf("n 2", "the kinematic trees of body 1 and of body 2, -1: it does not move", dtype=int)
+    sides: tuple[Side, Side] = leaf(
+        "", "the bodies; of one that does not move and one that does, this comes first"
+    )
+    trees: Array = leaf("n 2", "the kinematic trees of the two bodies, -1: it does not move", dtype=int)
     used: Array | None = leaf("", "as of `ContactJacobian`", dtype=int, default=None)
-    joining: Array | None = leaf(
-        "", "how many of these, the first, are between two trees", dtype=int, default=None
+    mutual: Array | None = leaf(
+        "", "how many of these, the first, have two bodies that move", dtype=int, default=None
     )
     nv: int = static("", "degrees of freedom")
     within: bool = static("", "whether bodies may move with one tree", dtype=bool)
 
     def product(self, x: Array) -> Array:
         """J x, `(n, dim, W)`."""
+        first, second = self.sides
         if self.used is None:
-            first, second = self.sides
             return first.product(x) + second.product(x)
 
-        def some(start: Array, found: Array) -> Array:
-            return lax.dynamic_update_slice_in_dim(found, self._block(start, MANY).product(x), start, 0)
+        def more(side: Side, size: int, start: Array, found: Array) -> Array:
+            own, before = block_of((side, found), start, size)
+            return lax.dynamic_update_slice_in_dim(found, before + own.product(x), start, 0)
 
-        J = self.sides[0].J
-        none = jnp.zeros((*J.shape[:2], width_of((self.sides, x))), x.dtype)
-        return each_block(self.used, MANY, some, none)
+        none = jnp.zeros((*first.J.shape[:2], width_of((self.sides, x))), x.dtype)
+        found = each_block(self.used, MANY, functools.partial(more, first, MANY), none)
+        return each_block(self.mutual, _FEW, functools.partial(more, second, _FEW), found)
 
     def transpose(self, f: Array) -> Array:
         """J^T f for `f (n, dim, W)`."""
+        total = jnp.zeros((self.nv, width_of((self.sides, f))), f.dtype)
+        for side in range(2):
+            total = self._more(side, lambda own, f, total, side=side: own.sides[side].add(total, f), f, total)
+        return total
 
-        def add(own: ChainJacobian, f: Array, total: Array) -> Array:
-            first, second = own.sides
-            return second.add(first.add(total, f), f)
-
-        return self._sum(add, f, jnp.zeros((self.nv, width_of((self.sides, f))), f.dtype), self.used, MANY)
-
-    def _block(self, start: Array, size: int) -> ChainJacobian:
-        """That of the contacts of a block."""
-        sides, trees = block_of((self.sides, self.trees), start, size)
-        return self.replace(sides=sides, trees=trees, used=None, joining=None)
-
-    def _sum(
-        self,
-        add: Callable[[ChainJacobian, Any, Array], Array],
-        given: Any,
-        total: Array,
-        among: Array | None,
-        size: int,
+    def _more(
+        self, side: int, add: Callable[[ChainJacobian, Any, Array], Array], given: Any, total: Array
     ) -> Array:
-        """A total to which all contacts add, or block by block those that are looked at.
+        """A total to which contacts add by what their first or second body does, block by block those it matters for.
 
         Args:
+          side: 0, for all contacts, or 1, for those whose second body moves.
           add: a function of some contacts' Jacobian, what is given of them, and the total so far.
           given: of all contacts, a tree of arrays `(n, ..., W)`.
           total: at the start.
-          among: how many contacts are looked at, the first, `(W,)`; None: all.
-          size: contacts of a block.
         """
+        among, size = ((self.used, MANY), (self.mutual, _FEW))[side]
         if among is None:
             return add(self, given, total)
 
         def more(start: Array, total: Array) -> Array:
-            return add(self._block(start, size), block_of(given, start, size), total)
+            sides, trees, own = block_of((self.sides, self.trees, given), start, size)
+            return add(self.replace(sides=sides, trees=trees, used=None, mutual=None), own, total)
 
         return each_block(among, size, more, total)
 
@@ -145,27 +141,29 @@ class ChainJacobian(Record):
     def gram(self, structure: TreeStructure, C: Curvature) -> Array:
         """Entries of `J^T C J`, without those between bodies of different trees (`between`)."""
         numbers, entries = entries_of(C)
+        squares = functools.partial(_add_squares, structure=structure, entries=entries)
 
-        def add(own: ChainJacobian, numbers: Numbers, total: Array) -> Array:
-            """Those of each side, and of both where one tree moves them; on a CPU if any contact has some."""
+        def of_first(own: ChainJacobian, numbers: Numbers, total: Array) -> Array:
+            first, _ = own.sides
+            return squares(total, numbers=numbers, one=first, other=first)
+
+        def of_second(own: ChainJacobian, numbers: Numbers, total: Array) -> Array:
+            """Those of the second side, and of both where one tree moves them; on a CPU if there are such contacts."""
             first, second = own.sides
-            moves = own.trees >= 0
-            same = moves[:, 0] & (own.trees[:, 0] == own.trees[:, 1])
+            total = squares(total, numbers=numbers, one=second, other=second)
+            if not self.within:
+                return total
+            same = (own.trees[:, 0] == own.trees[:, 1]) & (own.trees[:, 0] >= 0)
             inside = first.replace(J=jnp.where(same[:, None, None], first.J, 0))
-            squares = [(moves[:, 0], first, first), (moves[:, 1], second, second)]
-            for some, one, other in squares + [(same, inside, second)] * own.within:
-                more = functools.partial(
-                    _add_squares, structure=structure, numbers=numbers, one=one, other=other, entries=entries
-                )
-                if isinstance(numbers, tuple):
-                    total = more(total)
-                else:  # the curvature's first entry is 0 where a contact does not push
-                    asked = jnp.any(some & (numbers[:, 0] > 0))
-                    total = lax.cond(asked, more, lambda total: total, total)
-            return total
+            more = functools.partial(squares, numbers=numbers, one=inside, other=second)
+            if self.mutual is None:
+                return more(total)
+            return lax.cond(jnp.any(same), more, lambda total: total, total)
 
-        none = jnp.zeros((structure.size + 1, width_of((self.sides, C))), self.sides[0].J.dtype)
-        return self._sum(add, numbers, none, self.used, MANY)[:-1]
+        total = jnp.zeros((structure.size + 1, width_of((self.sides, C))), self.sides[0].J.dtype)
+        for side, add in enumerate((of_first, of_second)):
+            total = self._more(side, add, numbers, total)
+        return total[:-1]
 
     def between(self, C: Curvature, x: Array) -> Array:
         """The part of J^T C J x that is between bodies of different trees, `(nv, W)`.
@@ -178,15 +176,14 @@ class ChainJacobian(Record):
 
         def add(own: ChainJacobian, numbers: Numbers, total: Array) -> Array:
             first, second = own.sides
-            apart = joining(own.trees)[:, None]
+            apart = _joining(own.trees)[:, None]
             on_first, on_second = (
                 jnp.where(apart, _curved(numbers, side.product(x), entries=entries), 0)
                 for side in (second, first)
             )
             return second.add(first.add(total, on_first), on_second)
 
-        none = jnp.zeros((self.nv, width_of((self.sides, C, x))), x.dtype)
-        return self._sum(add, numbers, none, self.joining, _FEW)
+        return self._more(1, add, numbers, jnp.zeros((self.nv, width_of((self.sides, C, x))), x.dtype))
 
     def matrix(self) -> Array:
         """J by all dofs, `(n, dim, nv, W)`."""
@@ -197,9 +194,14 @@ class ChainJacobian(Record):
         return jnp.asarray(total)
 
 
-def joining(trees: Array) -> Array:
-    """Which contacts are between two kinematic trees, `(n, W)`, by those of their bodies, `(n, 2, W)`."""
-    return (trees[:, 0] != trees[:, 1]) & jnp.all(trees >= 0, axis=1)
+def mutual(trees: Array) -> Array:
+    """Which contacts have two bodies that move, `(n, W)`, by the trees of their bodies, `(n, 2, W)`."""
+    return jnp.all(trees >= 0, axis=1)
+
+
+def _joining(trees: Array) -> Array:
+    """Which of them are between two kinematic trees."""
+    return mutual(trees) & (trees[:, 0] != trees[:, 1])
 
 
 def _add_squares(

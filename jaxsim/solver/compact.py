@@ -24,7 +24,7 @@ from jaxsim.math.gather import rows_by_world
 from jaxsim.math.some import MANY_WORLDS
 from jaxsim.math.stage import platform
 from jaxsim.solver.blocks import MANY, MOST
-from jaxsim.solver.chain_jacobian import ChainFrames, ChainJacobian, joining
+from jaxsim.solver.chain_jacobian import ChainFrames, ChainJacobian, mutual
 from jaxsim.solver.contact_jacobian import ContactJacobian
 from jaxsim.solver.frames import Frames, joined_frames
 from jaxsim.solver.jacobian import EdgeJacobian
@@ -70,7 +70,7 @@ class _Touching(NamedTuple):
 
     Attributes:
       active: the slots that have rows, dimension after dimension, `(n, W)`.
-      joining: those of them that are between two kinematic trees and come first, `(n, W)`; None: it does not matter.
+      mutual: those of them that have two bodies which move and come first, `(n, W)`; None: it does not matter.
       kept: the slots that are kept, `(kept, W)`.
       filled: which of these are in use, `(kept, W)`.
       lost: in which worlds there are more, `(W,)`.
@@ -78,7 +78,7 @@ class _Touching(NamedTuple):
     """
 
     active: Array
-    joining: Array | None
+    mutual: Array | None
     kept: Array
     filled: Array
     lost: Array
@@ -93,8 +93,8 @@ class _Touching(NamedTuple):
         J = joined_frames([kind.J for kind in kinds if isinstance(kind.J, Frames)]).picked(self.pick)
         if self.counted:
             J = J.replace(used=jnp.sum(self.filled, axis=0, dtype=int))
-        if self.joining is not None:
-            J = J.replace(joining=jnp.minimum(jnp.sum(self.joining, axis=0, dtype=int), len(self.kept)))
+        if self.mutual is not None:
+            J = J.replace(mutual=jnp.minimum(jnp.sum(self.mutual, axis=0, dtype=int), len(self.kept)))
         D, aref, friction = (
             self.pick(_side_by_side([getattr(kind, name) for kind in kinds]))
             for name in ("D", "aref", "friction")
@@ -110,9 +110,9 @@ class _Touching(NamedTuple):
 
     def spread(self, kinds: Sequence[_Kind], values: Array) -> Iterator[Array]:
         """Values of the kept slots `(kept, rows, W)` for all of each kind, `(n, rows, W)`; 0 for those out of use."""
-        place = rank(_in_order(self.active, self.joining))
-        if self.joining is not None:
-            place = jnp.where(self.joining, place[: len(self.active)], place[len(self.active) :])
+        place = rank(_in_order(self.active, self.mutual))
+        if self.mutual is not None:
+            place = jnp.where(self.mutual, place[: len(self.active)], place[len(self.active) :])
         place, start = jnp.minimum(place, len(self.kept) - 1), 0
         for kind in kinds:
             n, rows = kind.D.shape[:2]
@@ -266,7 +266,7 @@ def _compacted(kinds: Sequence[_Kind], kept: Sequence[int], iterated: bool) -> C
         own, touching = slice(start, start + one), None
         if kept[start]:
             active = concat([kind.D[:, 0] for kind in kinds[own]]) > 0
-            first = _joining(kinds[own], active) if together and iterated else None
+            first = _mutual(kinds[own], active) if together and iterated else None
             places, filled, lost = pick_first(_in_order(active, first), slots=kept[start])
             if first is not None:
                 places = jnp.where(places < len(active), places, places - len(active))
@@ -275,10 +275,10 @@ def _compacted(kinds: Sequence[_Kind], kept: Sequence[int], iterated: bool) -> C
     return Compacted(tuple(groups))
 
 
-def _joining(kinds: Sequence[_Kind], active: Array) -> Array | None:
-    """Which of the active slots are between two kinematic trees, `(n, W)`; None if Jacobians do not ask."""
+def _mutual(kinds: Sequence[_Kind], active: Array) -> Array | None:
+    """Which of the active slots have two bodies that move, `(n, W)`; None if Jacobians do not ask."""
     frames = [kind.J for kind in kinds if isinstance(kind.J, ChainFrames)]
-    return active & joining(concat([own.trees for own in frames])) if frames else None
+    return active & mutual(concat([own.trees for own in frames])) if frames else None
 
 
 def _in_order(active: Array, first: Array | None) -> Array:

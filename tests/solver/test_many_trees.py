@@ -15,7 +15,7 @@ from jaxsim.math.stage import lowering_for
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem, push
 from jaxsim.solver.blocks import MANY
-from jaxsim.solver.chain_jacobian import ChainFrames, ChainJacobian, Side
+from jaxsim.solver.chain_jacobian import _FEW, ChainFrames, ChainJacobian, Side
 from jaxsim.solver.constraint import make_constraint
 from jaxsim.solver.hessian import hessian, solve_hessian
 from jaxsim.solver.jacobian import EdgeJacobian
@@ -119,32 +119,36 @@ def test_contacts_in_use_alone_are_looked_at(most):
     rng = np.random.default_rng(most)
     n, dim, k, worlds = 48, 3, 3, 4
     used = np.array([0, most // 2, most, 0])
-    in_use = np.arange(n)[:, None] < used
+    in_use, mutual = np.arange(n)[:, None] < used, used // 2
     tree = rng.integers(0, 3, (n, 2, worlds))
+    still = np.arange(n)[:, None] >= mutual
     sides = []
-    for side in range(2):
+    for side, size, last in ((0, MANY, most), (1, _FEW, most // 2)):
         J = rng.standard_normal((n, dim, k, worlds))
-        J[-(-most // MANY) * MANY :] = np.nan
+        if side:
+            J = np.where(still[:, None, None], 0, J)
+        J[-(-last // size) * size :] = np.nan
         sides.append((J, 3 * tree[:, side, None] + np.arange(k)[:, None]))
+    tree[:, 1] = np.where(still, -1, tree[:, 1])
     f = np.where(in_use[:, None], rng.standard_normal((n, dim, worlds)), 0)
     C = np.where(in_use, rng.uniform(1, 2, (dim, dim, n, worlds)), 0)
     C = [[jnp.asarray(c) for c in row] for row in C + np.swapaxes(C, 0, 1)]
     x = jnp.asarray(rng.standard_normal((structure.n, worlds)))
 
-    def found(used, clean):
+    def found(used, mutual, clean):
         own = tuple(Side(J=jnp.asarray(clean(J)), dofs=jnp.asarray(dofs)) for J, dofs in sides)
         J = ChainJacobian(
-            sides=own, trees=jnp.asarray(tree), used=used, joining=used, nv=structure.n, within=True
+            sides=own, trees=jnp.asarray(tree), used=used, mutual=mutual, nv=structure.n, within=True
         )
         product = jnp.where(in_use[:, None], J.product(x), 0)
         return product, J.transpose(jnp.asarray(f)), J.gram(structure, C), J.between(C, x)
 
     with lowering_for("cpu"):
-        counted = found(jnp.asarray(used), lambda J: J)
-        every = found(None, np.nan_to_num)
+        counted = found(jnp.asarray(used), jnp.asarray(mutual), lambda J: J)
+        every = found(None, None, np.nan_to_num)
     for ours, expected in zip(counted, every, strict=True):
         np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12)
-    assert np.abs(every[3]).max() > 0 or most < 2
+    assert np.abs(every[3]).max() > 0 or most < 4
 
 
 @pytest.mark.parametrize("name", ["pyramids", "elliptic cones"])
