@@ -153,14 +153,15 @@ class _System(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Of the iteration: solution, what is left of b, direction, `(nv, W)` each; its length and that at which it ends.
+    """Of the iteration: solution, what is left of b, direction, what the stored entries make of it, `(nv, W)` each.
 
-    Lengths are squares in the metric of the preconditioner; they and the number of rounds are `(W,)`.
+    Then its length and that at which it ends, squares in the metric of those entries, and the number of rounds, `(W,)`.
     """
 
     x: Array
     rest: Array
     p: Array
+    stored: Array
     square: Array
     enough: Array
     rounds: Array
@@ -193,36 +194,31 @@ def _conjugate_gradients(
     square = sum_rows(b * z)
     rounding = _ROUNDING * float(jnp.finfo(b.dtype).eps)
     enough = jnp.maximum(rounding**2 * jnp.maximum(square, longest), rough**2 * square)
-    first = _State(jnp.zeros_like(b), b, z, square, enough, jnp.zeros((width,), jnp.int32))
-    state = _rounds(layout, _System(entries, joints), precondition, first, few)
+    first = _State(jnp.zeros_like(b), b, z, b, square, enough, jnp.zeros((width,), jnp.int32))
+    state = _rounds(_System(entries, joints), precondition, first, few)
     if not few:
         return state.x
 
     def rest(system: _System, state: _State) -> _State:
-        return _rounds(layout, system, linalg.solver_of(layout.hessian, system.entries), state)
+        return _rounds(system, linalg.solver_of(layout.hessian, system.entries), state)
 
     return in_some_worlds(rest, state.going, _System(entries, joints), state, lanes=few).x
 
 
-def _rounds(
-    layout: RowLayout,
-    system: _System,
-    precondition: Callable[[Array], Array],
-    state: _State,
-    few: int = 0,
-) -> _State:
+def _rounds(system: _System, precondition: Callable[[Array], Array], state: _State, few: int = 0) -> _State:
     """Goes on until only so few worlds are not done."""
-    multiply = linalg.product_of(layout.hessian, system.entries)
 
     def step(state: _State) -> _State:
-        """One step of the worlds that are not done."""
+        """One step of the worlds that are not done; the stored entries make of z what z was computed from."""
         going = state.going
-        along = multiply(state.p) + _between_trees(system.joints, state.p)
+        along = state.stored + _between_trees(system.joints, state.p)
         length = jnp.where(going, safe.divide(state.square, sum_rows(state.p * along)), 0)
         x, rest = state.x + length * state.p, state.rest - length * along
         z = precondition(rest)
         square = sum_rows(rest * z)
-        p = jnp.where(going, z + safe.divide(square, state.square) * state.p, state.p)
-        return _State(x, rest, p, square, state.enough, state.rounds + going)
+        turn = safe.divide(square, state.square)
+        p, stored = z + turn * state.p, rest + turn * state.stored
+        p, stored = jnp.where(going, p, state.p), jnp.where(going, stored, state.stored)
+        return _State(x, rest, p, stored, square, state.enough, state.rounds + going)
 
     return lax.while_loop(lambda state: jnp.sum(state.going) > few, step, state)
