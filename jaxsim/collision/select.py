@@ -21,6 +21,9 @@ __all__ = ["pick_first", "pick_least", "pick_nearest", "rank"]
 _WORD = 32
 """Rows whose activity is kept in one word: what is counted and searched is that much shorter."""
 
+_SLOTS = 32
+"""Slots that a CPU fills together: after those that are filled in some world it stops."""
+
 _T = TypeVar("_T")
 
 _COMPARISONS = 1 << 28
@@ -135,18 +138,27 @@ def _total(words: Array) -> Array:
 def _unpack(words: Array, *, slots: int) -> tuple[Array, Array]:
     """The rows of the first `slots` bits that are set, and whether there are so many; (slots, W)."""
     n, width = words.shape
-    count = lax.population_count(words).astype(jnp.int32)
-    want = jnp.broadcast_to(jnp.arange(slots, dtype=jnp.int32)[:, None], (slots, width))
-    if n == 1:
-        index, skip, total = None, want, count
-        bits = jnp.broadcast_to(words, want.shape)
-    else:
-        before = _sums_before(count)
-        index, total = _last_not_above(before[:-1], want), before[-1:]
+    before = _sums_before(lax.population_count(words).astype(jnp.int32))
+
+    def place(want: Array) -> Array:
+        """Row of the `want`-th bit."""
+        if n == 1:
+            return _nth_bit(jnp.broadcast_to(words, want.shape), want)
+        index = _last_not_above(before[:-1], want)
         skip = want - rows_by_world(before, index)
-        bits = rows_by_world(words, index)
-    place = _nth_bit(bits, skip)
-    return place if index is None else _WORD * index + place, want < total
+        return _WORD * index + _nth_bit(rows_by_world(words, index), skip)
+
+    def more(k: Array, places: Array) -> Array:
+        """Of some slots more."""
+        start = k * _SLOTS
+        return lax.dynamic_update_slice_in_dim(places, place(want[:_SLOTS] + start), start, 0)
+
+    want = jnp.broadcast_to(jnp.arange(slots, dtype=jnp.int32)[:, None], (slots, width))
+    if platform() != "cpu" or slots <= 2 * _SLOTS:
+        return place(want), want < before[-1:]
+    blocks = lax.div(jnp.minimum(jnp.max(before[-1]), slots) + (_SLOTS - 1), jnp.int32(_SLOTS))
+    places = jnp.zeros((-(-slots // _SLOTS) * _SLOTS, width), jnp.int32)
+    return lax.fori_loop(jnp.int32(0), blocks, more, places)[:slots], want < before[-1:]
 
 
 def _sums_before(count: Array) -> Array:
