@@ -94,11 +94,12 @@ def integrate(q: Array, omega: Array, dt: Array) -> Array:
 
 
 def logarithm(q: Array) -> Array:
-    """Rotation vector (..., 3, W), rad, of unit quaternions: the shortest, of length at most pi."""
+    """Rotation vector (..., 3, W), rad, of unit quaternions: the shortest, of length at most pi; of a zero one none."""
     w, v = split(q, (1, 3), axis=-2)
     sign = jnp.where(w < 0, -1, 1).astype(q.dtype)
     w, v = w * sign, v * sign
     s = jnp.sum(v * v, axis=-2, keepdims=True)
+    w = jnp.where((w == 0) & (s == 0), 1, w)
     small = s < 1e-3 * w * w
     t = jnp.where(small, s, 0) / jnp.where(small, w * w, 1)
     series = (1 - t * (1 / 3 - t * (1 / 5 - t * (1 / 7 - t * (1 / 9 - t / 11))))) / jnp.where(small, w, 1)

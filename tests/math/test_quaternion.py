@@ -46,6 +46,13 @@ def test_exponential_and_logarithm_are_inverse(angle):
     np.testing.assert_allclose(quat.logarithm(-q), v.T, atol=1e-13)
 
 
+def test_a_zero_quaternion_is_no_rotation():
+    """As of C, in states that were never filled in."""
+    value, slope = jax.jvp(quat.logarithm, (jnp.zeros((4, 1)),), (jnp.ones((4, 1)),))
+    np.testing.assert_array_equal(value, np.zeros((3, 1)))
+    assert np.isfinite(slope).all()
+
+
 def test_series_meets_closed_form():
     """Values and slopes agree on both sides of the switch at half angle squared 1e-3."""
     half = np.sqrt(1e-3)
