@@ -8,7 +8,7 @@ from jaxsim.hints import nearest
 from jaxsim.mjcf.conflict import resolve_conflicts
 from jaxsim.mjcf.defaults import class_of
 from jaxsim.mjcf.element import Element
-from jaxsim.mjcf.hoist import nest_sections
+from jaxsim.mjcf.hoist import free_name, nest_sections
 from jaxsim.mjcf.keyframes import Keyframes
 from jaxsim.mjcf.namespace import Namespace, names_of, references, referring, rename
 from jaxsim.mjcf.schema import schema
@@ -103,7 +103,7 @@ def attach_model(
     Its keyframes come along for what is copied.
     """
     resolve_conflicts(document, child)
-    _attach_defaults(document, child, namespace)
+    classes = _attach_defaults(document, child, namespace)
     if part is None:
         twin = Element(schema()["frame"], parent, parent.file, parent.line)
         twin.scope = parent.scope
@@ -113,10 +113,10 @@ def attach_model(
         twin = part.copy(parent)
         main = class_of(part, child.defaults).name
     twin.attrib.setdefault("childclass", main)
-    rename(twin, namespace, None)
+    rename(twin, namespace, None, classes)
     parent.children.append(twin)
     available = names_of([twin])
-    _attach_assets(document, child, namespace, available)
+    _attach_assets(document, child, namespace, classes, available)
     copies = (
         list(zip(child.worldbody.children, twin.children, strict=True)) if part is None else [(part, twin)]
     )
@@ -126,7 +126,7 @@ def attach_model(
             copy = element.copy(None)
             if "class" in copy.type.attributes:
                 copy.attrib.setdefault("class", "main")
-            rename(copy, namespace, None)
+            rename(copy, namespace, None, classes)
             if _comes_along(tag, copy, available):
                 _append(document.section(tag), copy)
                 copies.append((element, copy))
@@ -156,7 +156,11 @@ def _append(section: Element, element: Element) -> None:
 
 
 def _attach_assets(
-    document: Document, child: Document, namespace: Namespace, available: dict[str, set[str]]
+    document: Document,
+    child: Document,
+    namespace: Namespace,
+    classes: dict[str, str],
+    available: dict[str, set[str]],
 ) -> None:
     """Copies all assets, except those that an earlier attachment under the same names has brought."""
     theirs = child.root.find("asset")
@@ -169,25 +173,37 @@ def _attach_assets(
         copy.attrib["name"] = element.name
         if "class" in copy.type.attributes:
             copy.attrib.setdefault("class", "main")
-        rename(copy, namespace, None)
+        rename(copy, namespace, None, classes)
         for space, values in names_of([copy]).items():
             available.setdefault(space, set()).update(values)
         if (copy.tag, copy.name, id(copy.scope)) not in present:
             _append(ours, copy)
 
 
-def _attach_defaults(document: Document, child: Document, namespace: Namespace) -> None:
-    """Adds the other model's default classes below our top class, of which they take nothing (`DefaultClass`)."""
-    if namespace("main") in document.defaults:
-        return
+def _attach_defaults(document: Document, child: Document, namespace: Namespace) -> dict[str, str]:
+    """Adds the other model's default classes below our top class, of which they take nothing (`DefaultClass`).
+
+    Returns their new names by the old ones. A name that is taken, because the prefix is empty or another model was
+    attached under the same, gives way: its class is another one.
+    """
+    key = (id(child.scope), namespace)
+    if key in document.attached:
+        return document.attached[key]
+    taken = set(document.defaults)
     around = next(iter(document.root.find_all("default")), None) or document.root.new("default", 0)
     sections = [section.copy(around) for section in child.root.find_all("default")]
     if not sections:
         sections.append(Element(schema()["default"], around, around.file, around.line))
         sections[0].scope = child.scope
     nest_sections(sections, around, "main", child.defaults)
+    classes: dict[str, str] = {}
     for element in sections[0].walk():
         if element.tag == "default":
-            element.attrib["class"] = namespace(element["class"])
-    rename(sections[0], namespace, None)
+            name = element["class"]
+            classes[name] = free_name(namespace(name), taken)
+            element.attrib["class"] = classes[name]
+            taken.add(classes[name])
+    rename(sections[0], namespace, None, classes)
+    document.attached[key] = classes
     document.refresh()
+    return classes

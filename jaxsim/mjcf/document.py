@@ -34,12 +34,14 @@ class Document:
         files: opens the files that the model names.
         compiler_element: the merged `compiler` element.
         scope: the conventions of the elements that were not attached from another model.
+        attached: what default classes of attached models are called here, by scope and namespace.
     """
 
     def __init__(self, root: Element | None = None, files: Files | None = None, folder: str = "") -> None:
         self.root = Element(root_type()) if root is None else root
         self.files = files or Files()
         self._defaults: dict[str, DefaultClass] | None = None
+        self.attached: dict[tuple[int, Namespace], dict[str, str]] = {}
         self.compiler_element = self.section("compiler")
         self.scope = Scope(self.compiler_element, folder)
         for element in self.root.walk():
@@ -175,7 +177,9 @@ class Document:
         for element in root.walk():
             if element.scope is self.scope:
                 element.scope = None
-        return type(self)(root, self.files, self.scope.folder)
+        twin = type(self)(root, self.files, self.scope.folder)
+        twin.attached = dict(self.attached)
+        return twin
 
     def compiler_of(self, element: Element) -> Resolved:
         """Returns the compiler settings of the model that an element was written in."""

@@ -10,7 +10,7 @@ from jaxsim.mjcf.element import Element
 if TYPE_CHECKING:
     from jaxsim.mjcf.document import Document
 
-__all__ = ["hoisted", "nest_sections"]
+__all__ = ["free_name", "hoisted", "nest_sections"]
 
 _D = TypeVar("_D", bound="Document")
 
@@ -33,7 +33,7 @@ def hoisted(document: _D) -> _D:
         element.parent.children.remove(element)
         element.parent = top
     copy.root.children = [child for child in copy.root.children if child not in sections]
-    name = _free("own", document.defaults)
+    name = free_name("own", document.defaults)
     nest_sections(sections, top, name, document.defaults)
     top.children += theirs
     _name_class(copy, name)
@@ -51,7 +51,7 @@ def nest_sections(sections: Sequence[Element], around: Element, name: str, taken
     """
     names = [name]
     while len(names) < len(sections):
-        names.append(_free(names[-1] + "_", taken))
+        names.append(free_name(names[-1] + "_", taken))
     for section, own in zip(sections, reversed(names), strict=True):
         section.attrib["class"] = own
         section.parent = around
@@ -65,7 +65,8 @@ def _apart(element: Element) -> bool:
     return around is not None and around.tag == "default" and element.scope is not around.scope
 
 
-def _free(name: str, taken: Collection[str]) -> str:
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Returns the name, with underscores behind it if it is taken."""
     while name in taken:
         name += "_"
     return name

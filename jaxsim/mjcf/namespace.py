@@ -58,15 +58,21 @@ def references(top: Element) -> list[tuple[Element, str, str, str]]:
     return found
 
 
-def rename(top: Element, namespace: Namespace, names: Names | None) -> None:
+def rename(
+    top: Element, namespace: Namespace, names: Names | None, classes: Mapping[str, str] | None = None
+) -> None:
     """Applies a namespace to an element and everything below it, in place.
 
     Args:
         top: the element.
         namespace: what to apply.
         names: the names that change, by namespace; None for all but that of the world body.
+        classes: new names of default classes, where the namespace alone does not make them.
     """
     for element, attribute, space, name in references(top):
+        if space == "default" and classes is not None and name in classes:
+            element.attrib[attribute] = classes[name]
+            continue
         inside = name in names.get(space, ()) if names is not None else (space, name) != ("body", "world")
         if inside:
             element.attrib[attribute] = namespace(name)

@@ -110,6 +110,25 @@ def test_defaults_of_the_whole_model_do_not_reach_attached_ones(ours: str, their
     assert not differences(model, check(written))
 
 
+TAKEN = """<mujoco><default><geom rgba="0 0 {k} 1"/><default class="q"><joint armature=".{k}"/></default></default>
+  <worldbody><body name="b{k}"><joint name="j{k}" class="q"/><geom name="g{k}" size="1"/></body></worldbody>
+  <actuator><position name="a{k}" joint="j{k}" class="q"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("prefix", ["", "r_"])
+@pytest.mark.parametrize("part", ["", 'body="b{k}"'])
+def test_models_whose_default_classes_are_called_alike(prefix: str, part: str) -> None:
+    """Attached under one prefix, or under none: each element has those of its own model, and ours has ours."""
+    attached = "".join(f'<attach model="m{k}" prefix="{prefix}" {part.format(k=k)}/>' for k in (1, 2))
+    xml = f"""<mujoco><default><geom rgba="1 1 1 1"/><default class="q"><joint armature="7"/></default></default>
+      <asset><model name="m1" file="1.xml"/><model name="m2" file="2.xml"/></asset><worldbody>
+      <body><joint class="q"/><geom size="1"/></body>{attached}</worldbody></mujoco>"""
+    assets = {f"{k}.xml": TAKEN.format(k=k).encode() for k in (1, 2)}
+    model = check(xml, assets)
+    np.testing.assert_array_equal(model.dof_armature, [7, 0.1, 0.2])
+    assert not differences(model, check(Spec.from_string(xml, assets=assets).to_xml()))
+
+
 @pytest.mark.parametrize(
     "inner", ['quat="1 0 1 0"', 'axisangle="0 0 1 .5"', 'euler=".1 .2 .3"', 'zaxis="1 0 0"']
 )

@@ -127,7 +127,7 @@ def test_aligned_touching_and_aside():
 
 
 def test_derivatives():
-    """Those of the sphere's primitive; finite where a ray grazes."""
+    """Those of the sphere's primitive, the second too; finite where a ray grazes."""
     model, posed = of_function(ball)
     m, d = of_sphere()
     primitive = jaxsim.load_model(scene('type="sphere" size=".4"'))
@@ -155,6 +155,15 @@ def test_derivatives():
     (pull,) = jax.jit(lambda x, w: jax.vjp(all_of_it(model), x)[1](w))(start, weights)
     left = sum(jnp.vdot(a, b) for a, b in zip(jax.tree.leaves(along), jax.tree.leaves(pull), strict=True))
     np.testing.assert_allclose(left, jnp.vdot(push, weights), rtol=1e-9)
+
+    def curvature(model):
+        def slope(x):
+            return jax.jvp(all_of_it(model), (x,), (along,))[1]
+
+        return jax.jvp(slope, (start,), (along,))[1]
+
+    second = jax.jit(lambda: curvature(model))()
+    np.testing.assert_allclose(second, curvature(primitive), rtol=1e-5, atol=1e-5)
 
     centre, mat = posed.geom_xpos[0], posed.geom_xmat[0]
     grazing = (jnp.zeros(3), (centre - 2 * mat[:, 0] + 0.4 * mat[:, 1])[None], mat[:, 0][None], jnp.ones(()))

@@ -167,3 +167,18 @@ def test_derivatives_of_adhesive_bodies():
     push, pull, zeros = problem(model, observe, ("actuator_gainprm",))
     for height in (0.0, 1.0):
         check(push, pull, zeros, worlds.expand(put_state(model, lifted(m, height))))
+
+
+def test_constants_of_adhesive_bodies():
+    """They are of no contacts: what C gives at its reference."""
+    m, model = load(ADHESIVE.format(cone="pyramidal", condim=3))
+    found = jaxsim.set_const(model)
+    np.testing.assert_allclose(found.actuator_acc0, m.actuator_acc0, atol=TOLERANCE)
+
+    def weight(mass):
+        return jnp.sum(jaxsim.set_const(model.replace(body_mass=mass)).dof_invweight0)
+
+    mass = jnp.asarray(model.body_mass)
+    slope = jax.jvp(weight, (mass,), (mass,))[1]
+    assert abs(slope) > 1e-3
+    np.testing.assert_allclose(jnp.vdot(jax.grad(weight)(mass), mass), slope, rtol=1e-10)

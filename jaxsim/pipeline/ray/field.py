@@ -82,7 +82,7 @@ def meet_fields(model: Model, geoms: np.ndarray, p: Vec, v: Vec, ahead: Array, u
 def on_surface(model: Model, mesh: Array, size: Vec, p: Vec, v: Vec, t: Array) -> tuple[Array, Vec]:
     """The parameter at which a ray meets a surface next to it, and the outward normal there (not of unit length).
 
-    Differentiable once, by the implicit function theorem: the last of two steps of Newton's method.
+    Derivatives are exact up to the third order: two steps of Newton's method from a constant.
 
     Args:
       model: the model.
@@ -100,9 +100,9 @@ def on_surface(model: Model, mesh: Array, size: Vec, p: Vec, v: Vec, t: Array) -
         value, gradient = field.at((p + v * t).lifted())
         return value[:, 0], Vec(*(g[:, 0] for g in gradient))
 
-    for _ in range(2):  # the first is for the value
-        t = lax.stop_gradient(t)
+    t = lax.stop_gradient(t)
+    for _ in range(2):  # each doubles the digits, and the order of the derivatives that are exact
         value, gradient = at(t)
-        slope = gradient.stop().dot(along)
+        slope = gradient.dot(v)
         t = t - value / jnp.where(jnp.abs(slope) < least, jnp.where(slope > 0, least, -least), slope)
     return t, at(t)[1]

@@ -21,12 +21,14 @@ def on_bodies(model: Model, data: Data, ids: np.ndarray) -> list[Part]:
     There is no length, and no gear.
     """
     contact = data.contact
+    none = jnp.zeros((len(ids), 1), data.cdof.dtype)
+    if not contact.geom.shape[0]:  # of constants: as in C there are no contacts
+        return [Part(ids, none, jnp.zeros((len(ids) * model.nv, 1), data.cdof.dtype))]
     used = contact.geom >= 0
     body = jnp.where(used, jnp.asarray(model.geom_bodyid)[jnp.maximum(contact.geom, 0)], -1)
     moments = [
         _moment(model, data, jnp.any(body == b, axis=1)) for b in model.actuator_trnid[ids, 0].tolist()
     ]
-    none = jnp.zeros((len(ids), 1), data.cdof.dtype)
     return [Part(ids, none, jnp.concatenate(moments))]
 
 
