@@ -95,7 +95,7 @@ class ChainJacobian(Record):
     def product(self, x: Array) -> Array:
         """J x, `(n, dim, W)`."""
         first, second = self.sides
-        if self.used is None:
+        if self.used is None or self.mutual is None:
             return first.product(x) + second.product(x)
 
         def more(side: Side, size: int, start: Array, found: Array) -> Array:
