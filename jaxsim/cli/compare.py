@@ -175,8 +175,9 @@ def tables(title: str, result: dict[str, Any]) -> list[Table]:
         rollouts.add_column(heading, justify="right")
     for name, r in result.items():
         rollouts.add_row(name, *_rollout_cells(result[first], r))
-        if "refused" in r:
-            rollouts.caption = f"{name}: {r['refused']}"
+    rollouts.caption = (
+        "\n".join(f"{name}: {r['refused']}" for name, r in result.items() if "refused" in r) or None
+    )
     measured = {name: r["gradient"] for name, r in result.items() if "gradient" in r}
     if not measured:
         return [rollouts]
@@ -187,9 +188,9 @@ def tables(title: str, result: dict[str, Any]) -> list[Table]:
         gradients.add_column(heading, justify="right")
     for name, gradient in measured.items():
         gradients.add_row(name, *_gradient_cells(gradient))
-    for name, gradient in measured.items():
-        if "error" in gradient:
-            gradients.caption = f"{name}: {gradient['error']}"
+    gradients.caption = (
+        "\n".join(f"{name}: {g['error']}" for name, g in measured.items() if "error" in g) or None
+    )
     return [rollouts, gradients]
 
 

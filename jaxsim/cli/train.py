@@ -73,8 +73,10 @@ def settings(words: Sequence[str]) -> dict[str, Any]:
     """Settings by dotted name, of `--name value` and `--name=value`.
 
     Raises:
-        CommandError: A name has no value, or a word is neither.
+        CommandError: A name has no value, or one that is not YAML, or a word is neither.
     """
+    from yaml import YAMLError
+
     from jaxsim.train.config import parse
 
     found: dict[str, Any] = {}
@@ -88,7 +90,10 @@ def settings(words: Sequence[str]) -> dict[str, Any]:
             if not left:
                 raise CommandError(f"--{name} has no value")
             value = left.pop(0)
-        found[name.replace("-", "_")] = parse(value)
+        try:
+            found[name.replace("-", "_")] = parse(value)
+        except YAMLError as error:
+            raise CommandError(f"--{name}: {value!r} is not YAML") from error
     return found
 
 

@@ -61,10 +61,15 @@ def compile_texture(document: Document, element: Element, name: str, index: int)
 
 
 def _srgb(document: Document, element: Element, values: Any) -> bool:
-    """Whether the first image declares the sRGB colour space."""
+    """Whether the first image declares the sRGB colour space, by a chunk of its own."""
     attribute = next(name for name in ("file", *_FACES) if values[name])
     _, content = document.open_asset(element, attribute)
-    return b"sRGB" in content[:256]
+    start = 8
+    while start + 8 <= len(content):
+        if content[start + 4 : start + 8] == b"sRGB":
+            return True
+        start += 12 + int.from_bytes(content[start : start + 4], "big")
+    return False
 
 
 def _image(document: Document, element: Element, attribute: str, values: Any) -> np.ndarray:

@@ -116,10 +116,9 @@ def least_squares(
 
 
 def _least(D: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """How small D may be: by the effect of a change as large as the unknown itself, or by 1 if that is less."""
-    effect = (D * x * x).max()
-    relative = np.divide(effect, x * x, out=np.full_like(D, np.inf), where=x != 0)
-    return _LEAST * np.minimum(relative, D.max()) if D.any() else np.ones_like(D)
+    """How small D may be: by the effect of a change as large as the unknown, or by 1 if that is less or it is 0."""
+    square = np.where(x * x > 0, x * x, 1.0)
+    return _LEAST * np.minimum((D * square).max() / square, D.max()) if D.any() else np.ones_like(D)
 
 
 def _finite(found: tuple[np.ndarray, Any]) -> tuple[Any, Any]:

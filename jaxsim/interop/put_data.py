@@ -92,11 +92,9 @@ def _slots(layout: SlotLayout, geoms: np.ndarray, dist: np.ndarray) -> np.ndarra
     pairs = layout.pairs
     pair_of = {(int(a), int(b)): k for k, (a, b) in enumerate(zip(pairs.geom1, pairs.geom2, strict=True))}
     free: dict[tuple[str, int], list[int]] = {}
-    selected = set()
     for group in layout.groups:
         for slot in range(group.start, group.stop):
             if group.pair is None:
-                selected.add(group.dim)
                 free.setdefault(("dim", group.dim), []).append(slot)
             else:
                 free.setdefault(("pair", int(group.pair[slot - group.start])), []).append(slot)
@@ -106,8 +104,8 @@ def _slots(layout: SlotLayout, geoms: np.ndarray, dist: np.ndarray) -> np.ndarra
         if pair is None:
             key.append(None)
         else:
-            dim = int(pairs.dim[pair])
-            key.append(("dim", dim) if dim in selected else ("pair", pair))
+            own = "pair", pair
+            key.append(own if own in free else ("dim", int(pairs.dim[pair])))
     chosen = np.full(len(geoms), -1)
     room = {k: len(v) for k, v in free.items()}
     kept = []

@@ -12,7 +12,6 @@ from jaxsim.math.linear import bilinear
 __all__ = [
     "conjugate",
     "exponential",
-    "from_axis_angle",
     "integrate",
     "logarithm",
     "mul",
@@ -63,15 +62,6 @@ def to_matrix(q: Array) -> Array:
     """Rotation matrices (..., 3, 3, W) of unit quaternions (..., 4, W)."""
     flat = stack([entry for row in hamilton.matrix(components(q)) for entry in row])
     return flat.reshape(*flat.shape[:-2], 3, 3, flat.shape[-1])
-
-
-def from_axis_angle(axis: Array, angle: Array) -> Array:
-    """Rotation by `angle` (..., W), rad, about unit vectors `axis` (..., 3, W)."""
-    half = 0.5 * angle
-    sine = jnp.expand_dims(jnp.sin(half), -2)
-    vector = axis * sine
-    cosine = jnp.expand_dims(jnp.cos(half), -2)
-    return jnp.concatenate([jnp.broadcast_to(cosine, (*vector.shape[:-2], 1, vector.shape[-1])), vector], -2)
 
 
 def exponential(v: Array) -> Array:

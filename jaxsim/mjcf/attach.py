@@ -71,7 +71,7 @@ def expand_attach(
 def attach_own(document: Document, part: Element, parent: Element, namespace: Namespace) -> Element:
     """Copies a body or frame of a model below another element, with all that refers to it; returns the copy."""
     names = names_of([part])
-    referrers = referring(document.root, names)
+    referrers = referring(document.root, names, as_attached=True)
     inner = {space: set(values) for space, values in names.items()}
     for space, values in names_of(referrers).items():
         inner.setdefault(space, set()).update(values)
@@ -116,6 +116,8 @@ def attach_model(
     rename(twin, namespace, None, classes)
     parent.children.append(twin)
     available = names_of([twin])
+    if namespace("world") == "world":
+        available.setdefault("body", set()).add("world")
     _attach_assets(document, child, namespace, classes, available)
     copies = (
         list(zip(child.worldbody.children, twin.children, strict=True)) if part is None else [(part, twin)]

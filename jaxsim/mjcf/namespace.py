@@ -12,6 +12,9 @@ __all__ = ["Namespace", "names_of", "references", "referring", "rename"]
 _LISTS = ("deformable", "contact", "tendon", "equality", "actuator", "sensor", "custom")
 """Sections whose elements refer to the tree or to each other, in the order in which they depend on each other."""
 
+_WHOLE = ("equality", "actuator", "custom")
+"""Sections of which an element belongs to a part only if all that it names does, as in C."""
+
 Names = Mapping[str, Collection[str]]
 
 
@@ -82,18 +85,23 @@ def rename(
             element.attrib["name"] = namespace(element.name)
 
 
-def referring(root: Element, names: Names) -> list[Element]:
+def referring(root: Element, names: Names, as_attached: bool = False) -> list[Element]:
     """Returns the elements outside the tree of bodies that refer to one of the names, also through each other.
 
     Args:
         root: the model's root.
         names: by namespace.
+        as_attached: as C does for attach: equalities, actuators and tuples must name nothing else, and sensors
+            that name nothing count too.
     """
     held = {space: set(values) for space, values in names.items()}
     found = []
     for tag in _LISTS:
         for element in section.children if (section := root.find(tag)) else ():
-            if any(name in held.get(space, ()) for _, _, space, name in references(element)):
+            named = [(space, name) for _, _, space, name in references(element) if space != "default"]
+            inside = [name in held.get(space, ()) for space, name in named]
+            held_by = all if as_attached and tag in _WHOLE else any
+            if held_by(inside) if inside else as_attached and tag == "sensor":
                 found.append(element)
                 for space, values in names_of([element]).items():
                     held.setdefault(space, set()).update(values)

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _LEAST = 1e-6
-"""Smallest squared length of a segment that has a direction, m^2."""
+"""What stands for a squared length of zero, m^2; squared sine of an angle up to which segments are parallel."""
 
 
 def _column(x: ArrayLike) -> Array:

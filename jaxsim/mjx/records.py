@@ -207,7 +207,6 @@ class Contact(PyTreeNode, engine_data.Contact):
 ON_REQUEST = {
     "crb": "crb",
     "qLD": "factor_m",
-    "qLDiagInv": "factor_m",
     "ten_J": "tendon",
     "actuator_moment": "transmission",
     "efc_J": "make_constraint",
@@ -230,7 +229,6 @@ class Data(PyTreeNode, engine_data.Data):
 
     crb: Array | None = leaf("nbody 10", "composite inertia of the body and all below it", default=None)
     qLD: Array | None = leaf("nv nv", "Cholesky factor of M, upper triangle", default=None)
-    qLDiagInv: Array | None = leaf("nv", "inverse of its diagonal", default=None)
     ten_J: Array | None = leaf("ntendon nv", "Jacobian of tendon lengths", default=None)
     actuator_moment: Array | None = leaf("nout nv", "moment arms of actuators", default=None)
     efc_J: Array | None = leaf("nefcmax nv", "Jacobian of constraint rows", default=None)

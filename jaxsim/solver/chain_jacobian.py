@@ -45,8 +45,7 @@ class ChainFrames(Frames):
         nv = len(self.moves)
         moved = jnp.asarray(self.chains.moved.reshape(-1, 1))
         still = self.trees[:, 0] < 0  # body 1: then body 2 comes first
-        turned = [jnp.where(still[:, None], x[:, ::-1], x) for x in (self.bodies, self.trees)]
-        bodies, trees = turned
+        bodies, trees = (jnp.where(still[:, None], x[:, ::-1], x) for x in (self.bodies, self.trees))
         sides = []
         for side, direction in enumerate((-1, 1)):
             own, other = bodies[:, side], bodies[:, 1 - side]

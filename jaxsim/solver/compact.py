@@ -37,8 +37,10 @@ Sizes = Sequence[tuple[int, ...]]
 
 _SHARE = 4
 """How many times fewer rows are kept."""
-_SHARE_OF_BLOCKS = 8
+_SHARE_OF_BLOCKS = 6
 """The same where worlds with more contacts go on by themselves and look at all slots in blocks: they hardly pay."""
+_MOST_OF_BLOCKS = 32
+"""Most slots that are kept there."""
 _LEAST = 8
 """Slots that are always kept."""
 _LEAST_OF_MANY = 24
@@ -217,7 +219,8 @@ def _kept(sizes: Sizes, many: bool, iterated: bool) -> int:
     elif many:
         kept = MANY * max(-(-_LEAST_OF_MANY // MANY), round(rows / (_SHARE * most * MANY)))
     else:
-        kept = MOST * max(1, round(rows / (_SHARE_OF_BLOCKS * most * MOST)))
+        slots = sum(n for n, _ in sizes)
+        kept = MOST * max(1, round(min(slots / _SHARE_OF_BLOCKS, _MOST_OF_BLOCKS) / MOST))
     return kept if 2 * kept * most <= rows else 0
 
 

@@ -77,7 +77,8 @@ def _more_sums(own: Factors, totals: list[Array], patches: tuple[Patch, ...]) ->
     numbers, entries = entries_of(own.C)
 
     def add(start: Array, sums: list[Array]) -> list[Array]:
-        block = flat, _block_weighted(numbers, own.J, start, entries=entries, size=size)
+        # cut out before: what computes as it cuts is not vectorised
+        block = flat, _weighted(*block_of((numbers, own.J), start, size), entries=entries)
         starts = start * dim, jnp.int32(0)
         return _outer_products([block], sums, [starts], terms=(size * dim,), patches=patches)
 
@@ -86,11 +87,9 @@ def _more_sums(own: Factors, totals: list[Array], patches: tuple[Patch, ...]) ->
 
 
 @stage
-def _block_weighted(numbers: Numbers, J: Array, start: Array, *, entries: Entries, size: int) -> Array:
-    """C J of a block of contacts, `(size dim, nv, W)`."""
-    return weighted_rows(
-        curvature_of(block_of(numbers, start, size), entries, J.shape[1]), block_of(J, start, size)
-    )
+def _weighted(numbers: Numbers, J: Array, *, entries: Entries) -> Array:
+    """C J of contacts, `(n dim, nv, W)`."""
+    return weighted_rows(curvature_of(numbers, entries, J.shape[1]), J)
 
 
 def _sums(rows: list[tuple[Array, Array]], patches: tuple[Patch, ...]) -> list[Array]:

@@ -189,35 +189,49 @@ def _conjugate_gradients(
     """
     width = b.shape[-1]
     few = width // _STRAGGLERS if width > _TOGETHER and platform() == "cpu" else 0
+    exact = not rough.shape
     precondition = linalg.solver_of(layout.hessian, entries)
     z = precondition(b)
     square = sum_rows(b * z)
     rounding = _ROUNDING * float(jnp.finfo(b.dtype).eps)
     enough = jnp.maximum(rounding**2 * jnp.maximum(square, longest), rough**2 * square)
     first = _State(jnp.zeros_like(b), b, z, b, square, enough, jnp.zeros((width,), jnp.int32))
-    state = _rounds(_System(entries, joints), precondition, first, few)
+    state = _rounds(layout, _System(entries, joints), precondition, first, exact, few)
     if not few:
         return state.x
 
     def rest(system: _System, state: _State) -> _State:
-        return _rounds(system, linalg.solver_of(layout.hessian, system.entries), state)
+        return _rounds(layout, system, linalg.solver_of(layout.hessian, system.entries), state, exact)
 
     return in_some_worlds(rest, state.going, _System(entries, joints), state, lanes=few).x
 
 
-def _rounds(system: _System, precondition: Callable[[Array], Array], state: _State, few: int = 0) -> _State:
-    """Goes on until only so few worlds are not done."""
+def _rounds(
+    layout: RowLayout,
+    system: _System,
+    precondition: Callable[[Array], Array],
+    state: _State,
+    exact: bool,
+    few: int = 0,
+) -> _State:
+    """Goes on until only so few worlds are not done.
+
+    The stored entries make of a z what it was computed from, and so of a direction a sum of these, which is no product
+    with them; but its rounding errors add up, which a solution that is to be exact does not accept.
+    """
+    multiply = linalg.product_of(layout.hessian, system.entries) if exact else None
 
     def step(state: _State) -> _State:
-        """One step of the worlds that are not done; the stored entries make of z what z was computed from."""
+        """One step of the worlds that are not done."""
         going = state.going
-        along = state.stored + _between_trees(system.joints, state.p)
+        stored = state.stored if multiply is None else multiply(state.p)
+        along = stored + _between_trees(system.joints, state.p)
         length = jnp.where(going, safe.divide(state.square, sum_rows(state.p * along)), 0)
         x, rest = state.x + length * state.p, state.rest - length * along
         z = precondition(rest)
         square = sum_rows(rest * z)
         turn = safe.divide(square, state.square)
-        p, stored = z + turn * state.p, rest + turn * state.stored
+        p, stored = z + turn * state.p, rest + turn * stored
         p, stored = jnp.where(going, p, state.p), jnp.where(going, stored, state.stored)
         return _State(x, rest, p, stored, square, state.enough, state.rounds + going)
 

@@ -412,7 +412,7 @@ def _safe_slots(static: Static, pairs: GeomPairs, portions: list[_Portion]) -> i
         pieces, largest = np.zeros((2, static.nbody), int)
         np.add.at(pieces, body[moves], usual[moves])
         np.maximum.at(largest, body[moves], usual[moves])
-        of_body = np.minimum(pieces, np.maximum(largest, _POINTS_OF_BODY))
+        of_body = np.minimum(pieces, np.maximum(np.maximum(largest, _POINTS_OF_BODY), pieces // 4))
         of_links = with_still(of_body[_is_link(static)])
         slots = max(with_still(of_body) - max(of_links - _MANY_SLOTS, 0) // 2, _MANY_SLOTS)
     slots = max(slots, _LEAST_SELECTED)

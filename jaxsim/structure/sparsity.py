@@ -30,6 +30,12 @@ _WORTHWHILE = 0.75
 _PATCHES = 8
 """Most patches: each has as many products in a kernel as rows are summed there, all of which are compiled."""
 
+_WASTE = 1.5
+"""How many times their area they may have at most by that."""
+
+_NEAR = 4
+"""Places in their list that two patches may be apart to become one: all pairs of hundreds of trees take seconds."""
+
 _BANDS, _LEAST = 4, 7
 """Most bands of rows that cover it instead, and fewest rows of one."""
 
@@ -168,9 +174,10 @@ def patches_of(structure: TreeStructure) -> tuple[Patch, ...]:
         columns = np.array(structure.paths[stop - 1])
         runs = np.split(columns, np.flatnonzero(np.diff(columns) > 1) + 1)
         patches += [(start, stop, int(run[0]), int(run[-1]) + 1) for run in runs]
-    while len(patches) > _PATCHES:
-        patches = _with_two_as_one(patches)
-    area = sum((b - a) * (d - c) for a, b, c, d in patches)
+    most = _WASTE * _area(patches).sum()
+    while len(patches) > _PATCHES and _area(fewer := _with_two_as_one(patches)).sum() <= most:
+        patches = fewer
+    area = _area(patches).sum()
     bands = max(1, min(_BANDS, n // _LEAST))
     ends = [n * k // bands for k in range(bands + 1)]
     return (
@@ -181,15 +188,18 @@ def patches_of(structure: TreeStructure) -> tuple[Patch, ...]:
 
 
 def _with_two_as_one(patches: list[Patch]) -> list[Patch]:
-    """The patches, but the two that waste least by it are the smallest one that holds both."""
-    bounds = np.array(patches).T
-    area = (bounds[1] - bounds[0]) * (bounds[3] - bounds[2])
-    smaller, larger = np.minimum, np.maximum
-    around = [f.outer(x, x) for f, x in zip((smaller, larger, smaller, larger), bounds, strict=True)]
-    waste = (around[1] - around[0]) * (around[3] - around[2]) - np.add.outer(area, area)
-    pairs = np.triu_indices(len(patches), 1)
-    best = np.argmin(waste[pairs])
-    one, other = pairs[0][best], pairs[1][best]
-    top, bottom, left, right = (int(x[one, other]) for x in around)
-    rest = [patch for k, patch in enumerate(patches) if k not in (one, other)]
-    return [*rest, (top, bottom, left, right)]
+    """The patches, but of those near each other in the list the two that waste least by it are one that holds both."""
+    bounds = np.array(patches)
+    near = [(k, k + gap) for gap in range(1, _NEAR + 1) for k in range(len(patches) - gap)]
+    one, other = (bounds[list(side)] for side in zip(*near, strict=True))
+    around = np.where([True, False, True, False], np.minimum(one, other), np.maximum(one, other))
+    best = int(np.argmin(_area(around) - _area(one) - _area(other)))
+    (first, second), (top, bottom, left, right) = near[best], around[best].tolist()
+    rest = [patch for k, patch in enumerate(patches) if k not in (first, second)]
+    return [*rest[:first], (top, bottom, left, right), *rest[first:]]
+
+
+def _area(patches: Sequence[Patch] | np.ndarray) -> np.ndarray:
+    """Entries of each patch, (n,)."""
+    top, bottom, left, right = np.reshape(patches, (-1, 4)).T
+    return (bottom - top) * (right - left)

@@ -270,10 +270,27 @@ def _check(config: Config, where: str) -> None:
             raise ConfigError(f"{where}: {name} is {getattr(config, name)}, and must be at least 1")
     if config.keep < 0:
         raise ConfigError(f"{where}: keep is {config.keep}, and must be at least 1, or 0 for all")
+    if config.algorithm == "shac":
+        _check_shac(config, where)
     if config.algorithm == "ppo" and config.ppo.batch_size * config.ppo.num_minibatches % config.worlds:
         raise ConfigError(
             f"{where}: ppo.batch_size x ppo.num_minibatches, {config.ppo.batch_size} x "
             f"{config.ppo.num_minibatches}, must be a multiple of worlds, {config.worlds}"
+        )
+
+
+def _check_shac(config: Config, where: str) -> None:
+    """Raises if a window of SHAC is empty, or a part of it that the critic sees."""
+    own = config.shac
+    for name in ("horizon", "critic_epochs", "critic_batches"):
+        if getattr(own, name) < 1:
+            raise ConfigError(f"{where}: shac.{name} is {getattr(own, name)}, and must be at least 1")
+    if own.deviation <= 0:
+        raise ConfigError(f"{where}: shac.deviation is {own.deviation}, and must be positive")
+    if own.critic_batches > own.horizon * config.worlds:
+        raise ConfigError(
+            f"{where}: shac.critic_batches is {own.critic_batches}, and must be at most shac.horizon x worlds, "
+            f"{own.horizon} x {config.worlds}"
         )
 
 

@@ -89,7 +89,7 @@ class Trainer:
         self.env = Episode(self.many, env.config.episode_length)
         self.policy = Policy(self.own.policy, env.action_size, self.own.deviation)
         self.critic = Critic(self.own.critic)
-        updates = config.steps // (config.worlds * self.own.horizon)
+        updates = -(-config.steps // (config.worlds * self.own.horizon))
         self.rules = (
             _rule(self.own.policy_rate, updates, self.own),
             _rule(self.own.critic_rate, updates * self.own.critic_epochs * self.own.critic_batches, self.own),

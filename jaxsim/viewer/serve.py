@@ -322,7 +322,10 @@ def _pause(session: Session, _message: dict[str, Any], _: int | None) -> None:
 
 
 def _reset(session: Session, message: dict[str, Any], _: int | None) -> None:
-    session.reset(message.get("keyframe"))
+    keyframe = message.get("keyframe")
+    if isinstance(keyframe, bool) or not isinstance(keyframe, str | int | None):
+        raise Refusal(f"keyframe {keyframe!r}: a name or a number")
+    session.reset(keyframe)
 
 
 def _release(session: Session, _message: dict[str, Any], _: int | None) -> None:

@@ -88,7 +88,7 @@ class Session:
                 noise = _SPREAD * np.random.default_rng(0).standard_normal(data.qvel.shape)
                 noise[0] = 0
                 data = data.replace(qvel=(data.qvel + noise).astype(data.qvel.dtype))
-            self._data, self._moment = data, 0.0
+            self._data, self._moment = data, 0.0 if self.recording is None else float(self.recording[0][0])
             self._show_moment()
 
     @property

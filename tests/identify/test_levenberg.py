@@ -47,6 +47,18 @@ def test_bounds_hold_and_are_optimal():
     np.testing.assert_allclose(found.x, theirs.x, rtol=0, atol=1e-5)  # theirs stays inside
 
 
+@pytest.mark.parametrize("start", [0.0, 1e-3])
+def test_what_changes_nothing_stays(start):
+    """Beside an unknown that begins at 0 too, as an offset does: a column of zeros is no singular matrix."""
+
+    def one_of_two(x):
+        return np.array([x[0] - 1, 0.5 * (x[0] - 1)]), np.array([[1.0, 0.0], [0.5, 0.0]])
+
+    found = least_squares(one_of_two, np.array([start, 5.0]), np.full(2, -np.inf), np.full(2, np.inf))
+    assert found.converged
+    np.testing.assert_allclose(found.x, [1, 5], atol=1e-8)
+
+
 def test_units_do_not_matter():
     """Steps are relative to the diagonal of J^T J: unknowns in other units take the same path."""
     unit = np.array([1e6, 1e-4])

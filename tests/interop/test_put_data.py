@@ -121,6 +121,24 @@ def test_contacts_have_slots_of_their_pairs():
     assert sorted(map(tuple, theirs.geom.tolist())) == sorted(map(tuple, ours.geom.tolist()))
 
 
+def test_contacts_with_a_plane_leave_the_slots_that_are_shared():
+    """Eight boxes in a block: 32 points on the plane, which have slots of their own, and 64 between boxes."""
+    bodies = "".join(
+        f'<body pos="{0.1999 * i} {0.1999 * j} .0995"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'
+        for i in range(4)
+        for j in range(2)
+    )
+    m = mujoco.MjModel.from_xml_string(
+        f'<mujoco><worldbody><geom type="plane" size="9 9 1"/>{bodies}</worldbody></mujoco>'
+    )
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    data = jaxsim.put_data(m, d)
+    assert d.ncon == 96
+    assert int((data.contact.geom[:, 0] >= 0).sum()) == d.ncon
+    assert not data.warning & jaxsim.WarningBit.CONTACT_OVERFLOW
+
+
 def test_nothing_is_shared():
     m, d = engine("sensors")
     data = jaxsim.put_data(m, d)

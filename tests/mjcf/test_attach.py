@@ -110,6 +110,33 @@ def test_defaults_of_the_whole_model_do_not_reach_attached_ones(ours: str, their
     assert not differences(model, check(written))
 
 
+def test_under_no_prefix_what_names_the_world_comes_along() -> None:
+    """Names are looked up where the model is attached: there the world is the world."""
+    sub = b"""<mujoco><worldbody><body name="b"><joint/><geom name="g" size="1"/></body></worldbody>
+      <equality><connect body1="b" body2="world" anchor="0 0 0"/></equality>
+      <sensor><framepos objtype="body" objname="b" reftype="body" refname="world"/></sensor></mujoco>"""
+    xml = """<mujoco><asset><model name="m" file="sub.xml"/></asset><worldbody><attach model="m" prefix="{}"/>
+      </worldbody></mujoco>"""
+    assert [check(xml.format(prefix), {"sub.xml": sub}).neq for prefix in ("", "s_")] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        '<equality><connect body1="b" body2="o" anchor="0 0 0"/></equality>',
+        '<equality><connect body1="b" anchor="0 0 0"/><joint joint1="j"/></equality>',
+        '<actuator><motor site="s" refsite="t"/><motor joint="j"/></actuator>',
+        '<sensor><clock/><e_kinetic/><contact geom1="g" geom2="h"/><jointpos joint="k"/></sensor>',
+        '<custom><tuple name="p"><element objtype="body" objname="b"/></tuple></custom>',
+    ],
+)
+def test_what_comes_along_with_a_part_of_the_same_model(element: str) -> None:
+    check(f"""<mujoco><worldbody>
+      <body name="b"><joint name="j"/><geom name="g" size=".1"/><site name="s"/></body>
+      <body name="o"><joint name="k"/><geom name="h" size=".1" pos="2 0 0"/><site name="t"/></body>
+      <frame pos="0 0 5"><attach body="b" prefix="z_"/></frame></worldbody>{element}</mujoco>""")
+
+
 TAKEN = """<mujoco><default><geom rgba="0 0 {k} 1"/><default class="q"><joint armature=".{k}"/></default></default>
   <worldbody><body name="b{k}"><joint name="j{k}" class="q"/><geom name="g{k}" size="1"/></body></worldbody>
   <actuator><position name="a{k}" joint="j{k}" class="q"/></actuator></mujoco>"""

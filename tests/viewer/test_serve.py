@@ -105,6 +105,7 @@ def test_state_out_and_commands_in(server, session):
         ({"type": "subscribe", "rate": 1e9}, "rate"),
         ({"type": "step", "count": 0}, "count"),
         ({"type": "reset", "keyframe": "nowhere"}, "nowhere"),
+        ({"type": "reset", "keyframe": 1.5}, "keyframe 1.5"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_the_line_stays_open(server, message, reason):
