@@ -57,6 +57,8 @@ def load_model(
         return model.replace(**{name: size for name, size in sizes.items() if size is not None})
     else:
         file = fspath(source)
+        if not file:
+            raise MjcfError("load_model: the path or text is empty")
         if file in models.names() and not Path(file).exists():
             raise MjcfError(f"no such file; the bundled model is jaxsim.models.path({file!r})", file=file)
         document = Document.from_file(file, root, assets, packages)

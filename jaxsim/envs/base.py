@@ -139,6 +139,13 @@ class Env(abc.ABC):
         """
         return data
 
+    def disturb(self, data: Data, info: dict[str, Any]) -> Data:
+        """What else acts during an action, before it is simulated: pushes by `qvel` or `xfrc_applied`.
+
+        `xfrc_applied` stays until it is set again.
+        """
+        return data
+
     def _around(self, centre: ArrayLike, action: Array) -> Array:
         """Controls that an action is away from others, within their range."""
         wanted = centre + self._half * jnp.clip(action, -1.0, 1.0)
@@ -186,6 +193,8 @@ class Env(abc.ABC):
         Raises:
           TypeError: a function of the task gave another kind of thing than it should.
         """
+        if not hasattr(rng, "dtype"):
+            raise TypeError(f"rng: {rng!r} is no random key: jax.random.key({rng!r})")
         rng, key = jax.random.split(rng)
         qpos, qvel, info = checked_start(self.start(key))
         dtype = self._data.qpos.dtype
@@ -216,6 +225,7 @@ class Env(abc.ABC):
         before = state.data.warning
         ctrl = self.control(action, state.data, info)
         data = state.data.replace(ctrl=ctrl, warning=jnp.zeros_like(before))
+        data = self.disturb(data, info)
         data = step(self.model, data, self._substeps)
         # bits of earlier episodes stay, and do not end this one
         broken = _broke(data.warning) | (_broke(before) & (state.done > 0))

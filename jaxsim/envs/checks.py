@@ -170,8 +170,13 @@ def check_keys(rng: Array) -> None:
     """Sees that there is a random key a world: (worlds,) typed, or (worlds, 2) raw.
 
     Raises:
+      TypeError: it is no random key.
       ValueError: there is one key, without an axis of worlds.
     """
+    if not hasattr(rng, "dtype"):
+        raise TypeError(
+            f"rng: {rng!r} is no random key; every world needs its own: jax.random.split(jax.random.key(0), worlds)"
+        )
     typed = jnp.issubdtype(rng.dtype, jax.dtypes.prng_key)
     if rng.ndim < (1 if typed else 2):
         raise ValueError(

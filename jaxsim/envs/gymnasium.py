@@ -49,7 +49,7 @@ class _Worlds:
 
     def seed(self, seeds: Sequence[int], mask: np.ndarray) -> None:
         """New chains of keys where the mask says."""
-        fresh = jax.vmap(jax.random.key)(jnp.asarray(seeds, jnp.uint32))
+        fresh = jax.vmap(jax.random.key)(jnp.asarray([seed % 2**32 for seed in seeds], jnp.uint32))
         self._keys = jax.random.wrap_key_data(
             jnp.where(mask[:, None], jax.random.key_data(fresh), jax.random.key_data(self._keys))
         )

@@ -79,6 +79,9 @@ class _Habit(NamedTuple):
     constants: bool = True
 
 
+_LEAST = 1e-3
+"""Share of the nominal value to which what is searched in its logarithm may fall."""
+
 _POSITIVE = _Habit("log", 0.0)
 _PASSIVE = _Habit("log", 0.0, constants=False)
 _FREE = _Habit(constants=False)
@@ -144,7 +147,8 @@ def parameter(
       name: the object, by name or id; a joint for `"dof_..."`.
       index: which of the object's numbers; all by default.
       nominal: where to start; the model's own value by default.
-      min_value: lower bound, a number or one each.
+      min_value: lower bound, a number or one each; by default a thousandth of the nominal value of what is positive
+        by nature and searched in its logarithm.
       max_value: upper bound, likewise.
       scale: `"log"` or `"linear"`.
 
@@ -179,10 +183,15 @@ def parameter(
         new = old.ravel().at[where].set(value.astype(old.dtype)).reshape(old.shape)
         return model.replace(**{field: new})
 
+    start = np.ravel(np.asarray(whole))[where] if nominal is None else _sized(nominal, where.size, label)
+    low = habit.low
+    if (scale or habit.scale) == "log" and low == 0:
+        # near zero the logarithm has no slope: what gets there in one stage of a fit never comes back
+        low = _LEAST * start
     return Parameter(
         name=label,
-        nominal=np.ravel(np.asarray(whole))[where] if nominal is None else _sized(nominal, where.size, label),
-        min_value=np.asarray(habit.low if min_value is None else min_value),
+        nominal=start,
+        min_value=np.asarray(low if min_value is None else min_value),
         max_value=np.asarray(habit.high if max_value is None else max_value),
         modifier=modifier,
         scale=scale or habit.scale,

@@ -107,7 +107,9 @@ def as_model(model: Model | Any) -> Model:
     if isinstance(model, Model):
         return model
     if not hasattr(model, "body_parentid"):
-        raise TypeError(f"expected a jaxsim.Model or a mujoco.MjModel, not {type(model).__name__}")
+        raise TypeError(
+            f"expected a jaxsim.Model or a mujoco.MjModel, not {type(model).__name__}; jaxsim.load_model reads files"
+        )
     fields = _fields(model)
     before = _converted.get(model)
     if before is None or not _same(before[0], fields):

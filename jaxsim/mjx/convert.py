@@ -59,6 +59,7 @@ def put_model(
     sizes = {name: size for name, size in (("nconmax", nconmax), ("njmax", njmax)) if size is not None}
     if isinstance(m, engine_model.Model):
         return _put(_own_model(m.replace(**sizes) if sizes else m), device)
+    interop.as_model(m)  # refuses what is no model
     if sizes:
         _sizes[m] = sizes
     else:

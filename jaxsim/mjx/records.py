@@ -167,6 +167,9 @@ class Statistic(PyTreeNode, engine_options.Statistic):
     """Sizes of the model at qpos0."""
 
 
+_HAS_FRICTION = {"dof_hasfrictionloss": "dof_frictionloss", "tendon_hasfrictionloss": "tendon_frictionloss"}
+
+
 class Model(PyTreeNode, engine_model.Model):
     """The compiled model; see `jaxsim.Model`.
 
@@ -180,6 +183,8 @@ class Model(PyTreeNode, engine_model.Model):
         source: Any = None if name.startswith("_") else self.__dict__.get("source")
         if hasattr(source, "read"):
             source = source.read()
+        if name in _HAS_FRICTION and source is not None:  # MJX's own fields, which mjModel has not
+            return np.asarray(getattr(source, _HAS_FRICTION[name])) > 0
         found = getattr(source, name, None)
         if found is None or callable(found):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

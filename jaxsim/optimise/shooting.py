@@ -73,6 +73,10 @@ def shooting(
       TypeError: the cost is not a Cost.
     """
     ctrl = check("shooting", model, data, ctrl, cost)
+    if not (hasattr(optimiser, "init") and hasattr(optimiser, "update")):
+        raise TypeError(
+            f"shooting: optimiser is {optimiser!r}; expected a rule of descent such as optax.adam(0.05)"
+        )
     low, high = limits(model, bounds)
     slope = jax.value_and_grad(lambda u: total_cost(model, data, u, cost))
     ctrl = jnp.clip(ctrl, low, high)

@@ -288,6 +288,22 @@ def test_your_own_environment(cartpole):
         envs.registry._known.pop("still")
 
 
+def test_a_task_may_push(cartpole):
+    env, reset, step = cartpole[:3]
+    pushed = _changed(env, disturb=lambda self, data, info: data.replace(qvel=data.qvel + 1.0))
+    state = reset(jax.random.key(0))
+    moved = jax.jit(pushed.step)(state, jnp.zeros(1)).data
+    by_hand = state.replace(data=state.data.replace(qvel=state.data.qvel + 1.0))
+    np.testing.assert_allclose(moved.qvel, step(by_hand, jnp.zeros(1)).data.qvel, rtol=1e-6)
+
+
+def test_a_number_is_no_key(cartpole):
+    with pytest.raises(TypeError, match=r"jax.random.key\(3\)"):
+        cartpole[0].reset(3)
+    with pytest.raises(TypeError, match="every world needs its own"):
+        envs.wrap_for_training(cartpole[0]).reset(3)
+
+
 def test_with_model_changes_the_physics_alone(cartpole):
     env = cartpole[0]
     heavy = env.with_model(env.model.replace(body_mass=env.model.body_mass * 10))

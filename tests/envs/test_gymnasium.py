@@ -79,6 +79,7 @@ def test_seeds(vector):
     assert np.abs(again - obs).max(1).min() > 1e-3
     np.testing.assert_array_equal(env.reset(seed=[9, 8, 7])[0][::-1], obs)
     np.testing.assert_array_equal(env.reset()[0][::-1], again)
+    env.reset(seed=2**40 + 7)
     with pytest.raises(ValueError, match="2 seeds for 3 worlds"):
         env.reset(seed=[1, 2])
     with pytest.raises(gymnasium.error.ResetNeeded):

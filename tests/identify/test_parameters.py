@@ -32,8 +32,8 @@ def test_defaults():
     np.testing.assert_allclose(mass.nominal, 1)
     friction = identify.parameter(model, "geom_friction", "bob", 0, nominal=0.2, max_value=3)
     assert (friction.names, friction.constants) == (("bob.friction[0]",), False)
-    np.testing.assert_array_equal(
-        [friction.nominal, friction.min_value, friction.max_value], [[0.2], [0], [3]]
+    np.testing.assert_allclose(
+        [friction.nominal, friction.min_value, friction.max_value], [[0.2], [2e-4], [3]]
     )
     damping = identify.parameter(model, "dof_damping", "socket")
     assert damping.names == ("socket.damping.0", "socket.damping.1", "socket.damping.2")
@@ -70,7 +70,11 @@ def test_coordinates_and_values():
     values, slopes = values_of(chosen, z)
     np.testing.assert_allclose(values, [1, *np.asarray(model.body_ipos[2])])
     np.testing.assert_allclose(slopes, [1, 1, 1, 1])
-    assert coordinates(chosen, "min_value")[0] == -np.inf  # the logarithm of 0
+    np.testing.assert_allclose(
+        coordinates(chosen, "min_value")[0], np.log(1e-3)
+    )  # there its slope is not lost
+    none = [identify.parameter(model, "body_mass", "arm", min_value=0.0)]
+    assert coordinates(none, "min_value")[0] == -np.inf
 
 
 @pytest.mark.parametrize(

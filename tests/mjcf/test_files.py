@@ -146,6 +146,8 @@ def test_an_unreadable_model(tmp_path: Path) -> None:
     for path in (tmp_path / "none.xml", tmp_path, "a\0b"):
         with pytest.raises(MjcfError, match="cannot read"):
             Spec.from_file(path)
+    with pytest.raises(MjcfError, match="path or text is empty"):
+        load_model("")
 
 
 def test_packages(tmp_path: Path) -> None:

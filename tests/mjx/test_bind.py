@@ -31,6 +31,14 @@ def test_model_rows(scene):
     close(model.bind(spec.actuator("servo")).gainprm, m.bind(spec.actuator("servo")).gainprm)
 
 
+def test_what_is_no_model(scene):
+    with pytest.raises(TypeError, match="load_model reads files"):
+        mjx.put_model("robot.xml")
+    _, m, _, model, _ = scene
+    np.testing.assert_array_equal(model.dof_hasfrictionloss, m.dof_frictionloss > 0)
+    assert model.tendon_hasfrictionloss.shape == (m.ntendon,)
+
+
 def test_data_rows(scene):
     spec, _, d, model, data = scene
     bound = data.bind(model, spec.joint("root"))

@@ -290,6 +290,12 @@ def test_what_follows_from_a_state_is_known_once_it_is_computed():
     np.testing.assert_allclose(optimise.total_cost(model, data, np.zeros((2, 2), np.float32), fresh), found)
 
 
+@pytest.mark.parametrize("optimiser", ["adam", 0.05])
+def test_a_name_is_no_optimiser(optimiser):
+    with pytest.raises(TypeError, match=r"optax\.adam\(0\.05\)"):
+        optimise.shooting(model, data, zeros, cost, optimiser)
+
+
 @pytest.mark.parametrize("planner", [optimise.ilqr, optimise.total_cost])
 def test_a_function_is_no_cost(planner):
     with pytest.raises(TypeError, match=r"cost is of type function; expected Cost\(running, terminal\)"):
