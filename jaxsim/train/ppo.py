@@ -28,7 +28,7 @@ Report = Callable[[int, dict[str, Any], Any], None]
 
 
 def train(env: Env, config: Config, report: Report, start: tuple[int, Any] | None = None) -> None:
-    """Trains until the config's number of steps.
+    """Trains until the config's number of steps; with no steps left there is nothing to do.
 
     Args:
       env: what to learn.
@@ -37,6 +37,8 @@ def train(env: Env, config: Config, report: Report, start: tuple[int, Any] | Non
       start: steps and policy to go on from. brax keeps neither its optimiser's memory nor its worlds: these start anew.
     """
     done, params = start or (0, None)
+    if done >= config.steps:
+        return
     latest: list[Any] = []
 
     def keep(step: int, make: Any, params: Any) -> None:
