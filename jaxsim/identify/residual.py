@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from jaxsim.data import Data
+from jaxsim.enums import JointType
 from jaxsim.identify.parameters import Parameter, apply, coordinates
 from jaxsim.model import Model
 from jaxsim.pipeline.make_data import make_data
@@ -443,10 +444,12 @@ def _guess(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """States (T, ...) before every control: as measured, else by differences of positions, else simulated."""
     steps = len(np.asarray(t.ctrl))
-    if "qpos" not in rows or not np.all(np.isfinite(rows["qpos"])):
+    qpos = _without_gaps(model, rows["qpos"]) if "qpos" in rows else None
+    if qpos is None:
         if t.initial is None:
             raise ValueError(
-                "build_residual: not all positions are measured: give the state `initial` of the trajectory"
+                "build_residual: positions are not measured, or fewer than half of the time: give the state `initial` "
+                "of the trajectory"
             )
         z = jnp.asarray(coordinates(parameters, "nominal"))
         ctrl = jnp.asarray(t.ctrl)
@@ -460,7 +463,6 @@ def _guess(
         first = {name: np.asarray(getattr(t.initial, name))[None] for name in ("qpos", "qvel", "act")}
         whole = {name: np.concatenate([first[name], np.asarray(path[name])])[:-1] for name in first}
         return whole["qpos"], whole["qvel"], whole["act"]
-    qpos = rows["qpos"]
     dt = float(model.opt.timestep) * substeps
     between = np.asarray(
         jax.vmap(lambda a, b: differentiate_pos(model, dt, a, b))(
@@ -473,6 +475,21 @@ def _guess(
         qvel = np.where(np.isfinite(rows["qvel"][:-1]), rows["qvel"][:-1], qvel)
     act = np.zeros(model.na) if t.initial is None else np.asarray(t.initial.act)
     return qpos[:-1], qvel, np.broadcast_to(act, (steps, model.na))
+
+
+def _without_gaps(model: Model, qpos: np.ndarray) -> np.ndarray | None:
+    """Positions (T, nq) with lost rows on straight lines; None if one is lost for more than half of the time."""
+    seen = np.isfinite(qpos)
+    if 2 * seen.sum(axis=0).min(initial=len(qpos)) < len(qpos):
+        return None
+    row = np.arange(len(qpos))
+    filled = np.stack([np.interp(row, row[s], x[s]) for x, s in zip(qpos.T, seen.T, strict=True)], axis=1)
+    for joint, first in zip(model.jnt_type, model.jnt_qposadr, strict=True):
+        if joint in (JointType.FREE, JointType.BALL):
+            start = first + 3 * (joint == JointType.FREE)
+            turn = filled[:, start : start + 4]
+            turn /= np.maximum(np.linalg.norm(turn, axis=1, keepdims=True), np.finfo(float).tiny)
+    return filled
 
 
 def _joined(parts: Sequence[_Windows]) -> _Windows:

@@ -10,6 +10,7 @@ import pytest
 
 import jaxsim
 from jaxsim import identify
+from jaxsim.identify.residual import _without_gaps
 
 PENDULUM = """
 <mujoco>
@@ -65,7 +66,7 @@ def fitted():
     model, ctrl, paths = pendulum()
     sigma = {"qpos": 1e-3, "qvel": 1e-2, "sensordata": 1e-2}
     measured = noisy(paths, sigma)
-    for name, row in (("qvel", 7), ("sensordata", 20)):
+    for name, row in (("qpos", 25), ("qvel", 7), ("sensordata", 20)):
         measured[name][row] = np.nan  # not measured
     residual = identify.build_residual(
         model, unknown(model), [identify.Trajectory(ctrl, **measured)], window=25, sigma=sigma
@@ -93,6 +94,21 @@ def test_a_pendulum_is_found():
     assert "residual of qpos: 2.04 standard deviations, more than noise\n" in text
     assert "residual of qvel: 0.3 standard deviations, less than noise: `sigma` is too large" in text
     assert "a local minimum (begin with shorter windows)" in text
+
+
+def test_lost_positions_are_on_straight_lines():
+    """Where a window begins: a joint's angle, and a free body's turn."""
+    model = jaxsim.load_model(
+        "<mujoco><worldbody><body><freejoint/><geom size='1'/></body>"
+        "<body><joint/><geom size='1'/></body></worldbody></mujoco>"
+    )
+    turn = np.array([[np.cos(x), 0, np.sin(x), 0] for x in (0.0, 0.1, 0.2, 0.3)])
+    whole = np.concatenate([np.arange(4)[:, None] * [1.0, 2, 3], turn, np.arange(4)[:, None] * 0.5], axis=1)
+    lost = whole.copy()
+    lost[1] = np.nan
+    np.testing.assert_allclose(_without_gaps(model, lost), whole, atol=1e-12)
+    lost[1:, 7] = np.nan
+    assert _without_gaps(model, lost) is None
 
 
 def test_covariance_is_that_of_the_whole_problem():
