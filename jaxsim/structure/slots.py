@@ -392,9 +392,9 @@ def _plan(static: Static, pairs: GeomPairs, portions: list[_Portion], nconmax: i
 def _safe_slots(static: Static, pairs: GeomPairs, portions: list[_Portion]) -> int:
     """Slots for candidates that cannot all touch at once: the usual points of one touching pair for every geom.
 
-    Where that is many, geoms of one body share what it touches, as pieces of a mesh do, and of the links of a robot
-    half touch: a free body rests on something, most links on nothing. Geoms that do not move have no more than those
-    that do.
+    Where that is many, geoms of one body share what it touches, as pieces of a mesh do, and of the links of a
+    robot two thirds touch: a free body rests on something, most links on nothing. Geoms that do not move have no more
+    than those that do.
     """
     usual = np.zeros(static.ngeom, int)
     for p in portions:
@@ -414,7 +414,7 @@ def _safe_slots(static: Static, pairs: GeomPairs, portions: list[_Portion]) -> i
         np.maximum.at(largest, body[moves], usual[moves])
         of_body = np.minimum(pieces, np.maximum(np.maximum(largest, _POINTS_OF_BODY), pieces // 4))
         of_links = with_still(of_body[_is_link(static)])
-        slots = max(with_still(of_body) - max(of_links - _MANY_SLOTS, 0) // 2, _MANY_SLOTS)
+        slots = max(with_still(of_body) - max(of_links - _MANY_SLOTS, 0) // 3, _MANY_SLOTS)
     slots = max(slots, _LEAST_SELECTED)
     total = sum(p.points for p in portions)
     return total if slots > 0.75 * total else slots
