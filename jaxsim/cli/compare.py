@@ -175,9 +175,7 @@ def tables(title: str, result: dict[str, Any]) -> list[Table]:
         rollouts.add_column(heading, justify="right")
     for name, r in result.items():
         rollouts.add_row(name, *_rollout_cells(result[first], r))
-    rollouts.caption = (
-        "\n".join(f"{name}: {r['refused']}" for name, r in result.items() if "refused" in r) or None
-    )
+    rollouts.caption = _reasons(result, "refused")
     measured = {name: r["gradient"] for name, r in result.items() if "gradient" in r}
     if not measured:
         return [rollouts]
@@ -188,10 +186,13 @@ def tables(title: str, result: dict[str, Any]) -> list[Table]:
         gradients.add_column(heading, justify="right")
     for name, gradient in measured.items():
         gradients.add_row(name, *_gradient_cells(gradient))
-    gradients.caption = (
-        "\n".join(f"{name}: {g['error']}" for name, g in measured.items() if "error" in g) or None
-    )
+    gradients.caption = _reasons(measured, "error")
     return [rollouts, gradients]
+
+
+def _reasons(found: dict[str, Any], why: str) -> str | None:
+    """Why engines have no numbers, a line each; None if all have."""
+    return "\n".join(f"{name}: {r[why]}" for name, r in found.items() if why in r) or None
 
 
 def _rollout_cells(first: dict[str, Any], measured: dict[str, Any]) -> list[str]:

@@ -13,6 +13,7 @@ from jax import Array, lax
 
 from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world
+from jaxsim.math.in_use import each_block
 from jaxsim.math.some import in_some_worlds
 from jaxsim.math.stage import platform, stage
 
@@ -148,17 +149,15 @@ def _unpack(words: Array, *, slots: int) -> tuple[Array, Array]:
         skip = want - rows_by_world(before, index)
         return _WORD * index + _nth_bit(rows_by_world(words, index), skip)
 
-    def more(k: Array, places: Array) -> Array:
+    def more(start: Array, places: Array) -> Array:
         """Of some slots more."""
-        start = k * _SLOTS
         return lax.dynamic_update_slice_in_dim(places, place(want[:_SLOTS] + start), start, 0)
 
     want = jnp.broadcast_to(jnp.arange(slots, dtype=jnp.int32)[:, None], (slots, width))
     if platform() != "cpu" or slots <= 2 * _SLOTS:
         return place(want), want < before[-1:]
-    blocks = lax.div(jnp.minimum(jnp.max(before[-1]), slots) + (_SLOTS - 1), jnp.int32(_SLOTS))
     places = jnp.zeros((-(-slots // _SLOTS) * _SLOTS, width), jnp.int32)
-    return lax.fori_loop(jnp.int32(0), blocks, more, places)[:slots], want < before[-1:]
+    return each_block(jnp.minimum(before[-1], slots), _SLOTS, more, places)[:slots], want < before[-1:]
 
 
 def _sums_before(count: Array) -> Array:

@@ -59,12 +59,12 @@ def put_model(
     sizes = {name: size for name, size in (("nconmax", nconmax), ("njmax", njmax)) if size is not None}
     if isinstance(m, engine_model.Model):
         return _put(_own_model(m.replace(**sizes) if sizes else m), device)
-    interop.as_model(m)  # refuses what is no model
+    model = interop.as_model(m)
     if sizes:
         _sizes[m] = sizes
     else:
         _sizes.pop(m, None)
-    return _put(_own_model(_converted(m), source=m), device)
+    return _put(_own_model(model.replace(**sizes) if sizes else model, source=m), device)
 
 
 def _checked(impl: str | Impl | None) -> None:

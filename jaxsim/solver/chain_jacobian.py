@@ -12,11 +12,12 @@ from jax import Array, lax
 
 from jaxsim.math.axis import contract, take
 from jaxsim.math.gather import add_by_world, rows_by_world, width_of
+from jaxsim.math.in_use import block_of, each_block
 from jaxsim.math.linear import bilinear
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver.axes import along_axes
-from jaxsim.solver.blocks import MANY, block_of, each_block
+from jaxsim.solver.blocks import MANY
 from jaxsim.solver.curvature import Curvature, Entries, Numbers, curvature_of, entries_of, weighted_rows
 from jaxsim.solver.frames import Frames
 from jaxsim.structure.rows import Chains

@@ -2,7 +2,7 @@
 
 A humanoid has dozens of contact slots and a handful of contacts. The iteration runs on as many slots as are enough for
 nearly every state, and only for them Jacobians are computed; if some world has more contacts, it runs on all slots. On
-a CPU it looks at no more of either than touch (`solver/blocks.py`).
+a CPU it looks at no more of either than touch (`math/in_use.py`).
 
 There contacts of several dimensions become one group of the largest, so that a program has their equations once: along
 the axes that one has not, it has neither friction nor stiffness. An accelerator, which works on all slots that are

@@ -10,11 +10,12 @@ from jax import Array, lax
 
 from jaxsim.math.axis import contract
 from jaxsim.math.gather import rows_by_world, width_of
+from jaxsim.math.in_use import block_of, each_block
 from jaxsim.math.matrix import multiply, multiply_transposed
 from jaxsim.math.stage import stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver.axes import along_axes, along_axes_of_trees
-from jaxsim.solver.blocks import block_of, block_size, each_block
+from jaxsim.solver.blocks import block_size
 from jaxsim.solver.curvature import Curvature
 from jaxsim.solver.frames import Frames
 from jaxsim.solver.gram import Factors, gram_of

@@ -12,8 +12,9 @@ from jax import Array, lax
 
 from jaxsim.math.axis import concat, take
 from jaxsim.math.gather import widen, width_of
+from jaxsim.math.in_use import block_of, each_block
 from jaxsim.math.stage import platform, stage
-from jaxsim.solver.blocks import block_of, block_size, each_block
+from jaxsim.solver.blocks import block_size
 from jaxsim.solver.curvature import (
     Curvature,
     Entries,

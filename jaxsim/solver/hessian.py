@@ -189,7 +189,7 @@ def _conjugate_gradients(
     """
     width = b.shape[-1]
     few = width // _STRAGGLERS if width > _TOGETHER and platform() == "cpu" else 0
-    exact = not rough.shape
+    exact = not rough.shape  # of a derivative: no world does with less
     precondition = linalg.solver_of(layout.hessian, entries)
     z = precondition(b)
     square = sum_rows(b * z)

@@ -15,10 +15,11 @@ from jax import Array, lax
 
 from jaxsim.math.axis import split, sum_rows
 from jaxsim.math.few_kernels import call_in_few_kernels
+from jaxsim.math.in_use import block_of, each_block
 from jaxsim.math.lanes import has_kernels
 from jaxsim.math.stage import platform, stage
 from jaxsim.solver import cone
-from jaxsim.solver.blocks import block_of, block_size, each_block
+from jaxsim.solver.blocks import block_size
 from jaxsim.solver.chain_jacobian import ChainJacobian
 from jaxsim.solver.contact_jacobian import ContactJacobian
 from jaxsim.solver.jacobian import EdgeJacobian

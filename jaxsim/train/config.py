@@ -265,9 +265,9 @@ def _check(config: Config, where: str) -> None:
     if config.algorithm not in kinds:
         known = hint(config.algorithm, kinds)
         raise ConfigError(f"{where}: no algorithm {config.algorithm!r}{known}; there are shac, ppo")
-    for name in ("steps", "worlds", "evals", "eval_worlds"):
-        if getattr(config, name) < 1:
-            raise ConfigError(f"{where}: {name} is {getattr(config, name)}, and must be at least 1")
+    _at_least_one(
+        {name: getattr(config, name) for name in ("steps", "worlds", "evals", "eval_worlds")}, where
+    )
     if config.keep < 0:
         raise ConfigError(f"{where}: keep is {config.keep}, and must be at least 1, or 0 for all")
     if config.algorithm == "shac":
@@ -279,12 +279,18 @@ def _check(config: Config, where: str) -> None:
         )
 
 
+def _at_least_one(numbers: Mapping[str, int], where: str) -> None:
+    """Raises if one of some named numbers is less."""
+    for name, number in numbers.items():
+        if number < 1:
+            raise ConfigError(f"{where}: {name} is {number}, and must be at least 1")
+
+
 def _check_shac(config: Config, where: str) -> None:
     """Raises if a window of SHAC is empty, or a part of it that the critic sees."""
     own = config.shac
-    for name in ("horizon", "critic_epochs", "critic_batches"):
-        if getattr(own, name) < 1:
-            raise ConfigError(f"{where}: shac.{name} is {getattr(own, name)}, and must be at least 1")
+    counts = ("horizon", "critic_epochs", "critic_batches")
+    _at_least_one({f"shac.{name}": getattr(own, name) for name in counts}, where)
     if own.deviation <= 0:
         raise ConfigError(f"{where}: shac.deviation is {own.deviation}, and must be positive")
     if own.critic_batches > own.horizon * config.worlds:
