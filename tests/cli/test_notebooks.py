@@ -64,7 +64,8 @@ def test_a_notebook_runs(file):
         assert max(names["errors"]) < 0.02
         assert len(names["unknown"].blind) == 1
     if file.stem == "05_reinforcement_learning":
-        # hanging earns nothing, going round and round less than this, standing from the first moment would earn 125
+        # hanging earns nothing, going round and round less than this, standing from the first moment would earn 125;
+        # on any machine it is 80 to 90 after half of these steps, or there soon
         assert names["earned"] > 60.0
         assert names["seen"].shape == (4, 3)
     if file.stem == "06_domain_randomisation_and_scaling":
