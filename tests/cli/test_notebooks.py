@@ -25,10 +25,12 @@ PACKAGES = {
 
 @pytest.fixture(autouse=True)
 def _settings_of_a_user(request, monkeypatch):
-    """float32 as outside the suite, and little of what takes long; what a notebook changes is undone."""
+    """float32 and one device as outside the suite, little of what takes long; what a notebook changes is undone."""
     names = ("jax_enable_x64", "jax_disable_most_optimizations")
     before = {name: jax.config.read(name) for name in names}
     monkeypatch.setenv("NOTEBOOK_SMALL", "1")
+    device = jax.devices()[0]
+    monkeypatch.setattr(jax, "local_devices", lambda: [device])
     jax.config.update("jax_enable_x64", False)
     if request.getfixturevalue("file").stem in MANY_STEPS:
         jax.config.update("jax_disable_most_optimizations", False)
