@@ -30,6 +30,7 @@ from jaxsim.envs.checks import (
 )
 from jaxsim.envs.config import Config
 from jaxsim.interop.mujoco import make_data
+from jaxsim.math.random import check_key
 from jaxsim.model import Model
 from jaxsim.pipeline.forward import forward, step
 from jaxsim.results import BAD_STATE
@@ -191,10 +192,9 @@ class Env(abc.ABC):
           rng: random key.
 
         Raises:
-          TypeError: a function of the task gave another kind of thing than it should.
+          TypeError: `rng` is no random key, or a function of the task gave another kind of thing than it should.
         """
-        if not hasattr(rng, "dtype"):
-            raise TypeError(f"rng: {rng!r} is no random key: jax.random.key({rng!r})")
+        check_key("rng", rng)
         rng, key = jax.random.split(rng)
         qpos, qvel, info = checked_start(self.start(key))
         dtype = self._data.qpos.dtype

@@ -14,7 +14,6 @@ from jax.typing import ArrayLike
 from jaxsim.hints import hint
 
 __all__ = [
-    "check_keys",
     "check_rewards",
     "checked_action",
     "checked_memory",
@@ -22,7 +21,6 @@ __all__ = [
     "checked_over",
     "checked_start",
     "checked_weights",
-    "is_key",
 ]
 
 
@@ -164,34 +162,6 @@ def checked_over(over: ArrayLike) -> Array:
             "join several by .any() or .all()"
         )
     return jnp.asarray(over).astype(bool)
-
-
-def check_keys(rng: Array) -> None:
-    """Sees that there is a random key a world: (worlds,) typed, or (worlds, 2) raw.
-
-    Raises:
-      TypeError: it is no random key.
-      ValueError: there is one key, without an axis of worlds.
-    """
-    if not hasattr(rng, "dtype"):
-        raise TypeError(
-            f"rng: {rng!r} is no random key; every world needs its own: jax.random.split(jax.random.key(0), worlds)"
-        )
-    typed = jnp.issubdtype(rng.dtype, jax.dtypes.prng_key)
-    if rng.ndim < (1 if typed else 2):
-        raise ValueError(
-            f"rng: shape {rng.shape} is one random key, where every world needs its own, (worlds,) typed or "
-            "(worlds, 2) raw: jax.random.split(rng, worlds)"
-        )
-
-
-def is_key(x: ArrayLike, axes: int) -> bool:
-    """Whether an array behind so many axes of worlds is random keys: typed ones, or the words of raw ones."""
-    kind = jax.typeof(x)
-    if kind.dtype != jnp.uint32:
-        return jnp.issubdtype(kind.dtype, jax.dtypes.prng_key)
-    raw = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0)))
-    return kind.ndim > axes and kind.shape[-1:] == raw.shape
 
 
 def _kind(x: Any) -> str:

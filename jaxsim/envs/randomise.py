@@ -12,8 +12,8 @@ import numpy as np
 from jax import Array
 
 from jaxsim.enums import BiasType, GainType
-from jaxsim.envs.checks import check_keys
 from jaxsim.hints import hint
+from jaxsim.math.random import check_keys
 from jaxsim.model import Model
 
 __all__ = ["checked_ranges", "randomise"]

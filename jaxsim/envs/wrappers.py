@@ -15,7 +15,7 @@ from jax.typing import ArrayLike
 
 from jaxsim.data import Data
 from jaxsim.envs.base import Env, State
-from jaxsim.envs.checks import check_keys, is_key
+from jaxsim.math.random import check_keys, is_key
 from jaxsim.model import Model
 
 __all__ = ["AutoReset", "Episode", "Randomised", "Vmap", "Wrapper", "wrap_for_training"]

@@ -305,7 +305,7 @@ def build_residual(
     Raises:
       ValueError: shapes do not agree, nothing is measured or looked for, names repeat, a start is not known, or the
         model has another precision than JAX.
-      TypeError: `sigma` is no mapping.
+      TypeError: `sigma` is no mapping, or parameters or trajectories are of other types.
       KeyError: there is no sensor of this name.
     """
     for name, given, kind in (
@@ -314,6 +314,14 @@ def build_residual(
     ):
         if isinstance(given, kind):
             raise ValueError(f"build_residual: {name} is one {kind.__name__}; expected a sequence, [{name}]")
+        others = [type(one).__name__ for one in given if not isinstance(one, kind)]
+        if others:
+            raise TypeError(
+                f"build_residual: {name} holds {others[0]}; expected a sequence of {kind.__name__}"
+            )
+    for name, count in (("window", window), ("substeps", substeps)):
+        if count is not None and (not isinstance(count, (int, np.integer)) or count < 1):
+            raise ValueError(f"build_residual: {name}={count!r}; expected a number of at least 1, an integer")
     real, wide = jnp.asarray(model.qpos0).dtype, jnp.result_type(float)
     if real != wide:
         raise ValueError(
@@ -335,8 +343,6 @@ def build_residual(
     shapes = [np.shape(t.ctrl) for t in trajectories]
     if any(len(s) != 2 or s[1] != model.nu or s[0] < 1 for s in shapes):
         raise ValueError(f"build_residual: ctrl has shapes {shapes}; expected (T, {model.nu})")
-    if window is not None and window < 1:
-        raise ValueError(f"build_residual: window={window}; expected at least one control")
     length = max(s[0] for s in shapes) if window is None else window
     if not isinstance(sigma or {}, Mapping):
         raise TypeError(f"build_residual: sigma={sigma!r}; expected numbers by field, {{'qpos': ...}}")

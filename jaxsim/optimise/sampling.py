@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from jaxsim.data import Data
 from jaxsim.math import safe
+from jaxsim.math.random import check_key
 from jaxsim.model import Model
 from jaxsim.optimise.cost import Cost, check, limits, total_cost
 
@@ -69,6 +70,7 @@ def cem(
 
     Raises:
       ValueError: controls do not have the shape of the model's, or there are not 1 < elites <= samples.
+      TypeError: the cost is no Cost, or the key no random key.
     """
     if not 1 < elites <= samples:
         raise ValueError(f"cem: {elites} elites of {samples} samples; expected 1 < elites <= samples")
@@ -111,7 +113,9 @@ def mppi(
       bounds: lower and upper limits of controls, (nu,) each; those of the model by default.
 
     Raises:
-      ValueError: controls do not have the shape of the model's, or the temperature is not positive.
+      ValueError: controls do not have the shape of the model's, there are no samples, or the temperature is not
+        positive.
+      TypeError: the cost is no Cost, or the key no random key.
     """
     if temperature <= 0:
         raise ValueError(f"mppi: temperature={temperature}; expected a positive number")
@@ -139,6 +143,10 @@ def _sample(
 ) -> Sampled:
     """Samples, simulates and renews the distribution, iteration by iteration."""
     ctrl = check(who, model, data, ctrl, cost)
+    check_key(f"{who}: key", key)
+    for name, value in (("samples", samples), ("iterations", iterations)):
+        if value < 1:
+            raise ValueError(f"{who}: {name}={value}; expected 1 or more")
     knots = len(ctrl) if knots is None else knots
     if not 1 < knots <= len(ctrl) and knots != len(ctrl):
         raise ValueError(f"{who}: knots={knots}; expected 2 to {len(ctrl)}")

@@ -272,7 +272,9 @@ QPOS = np.zeros((6, 1))
         ),
         ({"states": "fixed"}, "'free' or 'measured'"),
         ({"jacobian": "complex"}, "'exact' or 'differences'"),
-        ({"window": 0}, "at least one control"),
+        ({"window": 0}, "window=0; expected a number of at least 1"),
+        ({"window": 2.5}, r"window=2\.5; expected a number of at least 1, an integer"),
+        ({"substeps": 0}, "substeps=0; expected a number of at least 1"),
         ({"sigma": {"xpos": 1.0}}, "sigma of xpos"),
         ({"sigma": {"qpos": -1.0}}, "sigma of qpos has to be positive"),
         ({"defect": 0.0}, "defects has to be positive"),
@@ -297,6 +299,11 @@ def test_wrong_arguments(changes, message):
 def test_deviations_are_by_field():
     with pytest.raises(TypeError, match=r"sigma=0\.1; expected numbers by field"):
         identify.build_residual(model, unknown(model), [identify.Trajectory(CTRL, QPOS)], sigma=0.1)
+
+
+def test_trajectories_by_name():
+    with pytest.raises(TypeError, match="trajectories holds str; expected a sequence of Trajectory"):
+        identify.build_residual(model, unknown(model), {"log": identify.Trajectory(CTRL, QPOS)})
 
 
 def test_a_model_of_another_precision():

@@ -238,6 +238,14 @@ two = jax.tree.map(lambda x: jnp.stack([x, x]), data)
         (lambda: optimise.cem(model, data, zeros, cost, KEY, knots=1), "knots=1; expected 2 to 20"),
         (lambda: optimise.mppi(model, data, zeros, cost, KEY, temperature=0.0), "expected a positive number"),
         (lambda: optimise.mppi(model, data, zeros[0], cost, KEY), "mppi: ctrl has shape"),
+        (
+            lambda: optimise.mppi(model, data, zeros, cost, KEY, samples=0),
+            "mppi: samples=0; expected 1 or more",
+        ),
+        (
+            lambda: optimise.cem(model, data, zeros, cost, KEY, iterations=0),
+            "iterations=0; expected 1 or more",
+        ),
         (lambda: optimise.mpc(model, data, zeros, lambda d, u, k: u, steps=5, hold=2), "a multiple of hold"),
         (lambda: optimise.mpc(model, data, zeros[0], lambda d, u, k: u, steps=5), "mpc: ctrl has shape"),
         (
@@ -294,6 +302,12 @@ def test_what_follows_from_a_state_is_known_once_it_is_computed():
 def test_a_name_is_no_optimiser(optimiser):
     with pytest.raises(TypeError, match=r"optax\.adam\(0\.05\)"):
         optimise.shooting(model, data, zeros, cost, optimiser)
+
+
+@pytest.mark.parametrize("planner", [optimise.cem, optimise.mppi])
+def test_a_number_is_no_key(planner):
+    with pytest.raises(TypeError, match=r"key: 0 is no random key: jax\.random\.key\(0\)"):
+        planner(model, data, zeros, cost, 0)
 
 
 @pytest.mark.parametrize("planner", [optimise.ilqr, optimise.total_cost])
