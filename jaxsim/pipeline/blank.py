@@ -14,6 +14,7 @@ from jaxsim.data import Contact, Data
 from jaxsim.model import Model
 from jaxsim.pipeline.history import initial_history
 from jaxsim.pytree import Static
+from jaxsim.structure.controls import rest_controls
 from jaxsim.structure.rows import row_layout
 from jaxsim.structure.slots import slot_count
 from jaxsim.structure.trees import m_entry_count
@@ -56,8 +57,12 @@ def initial_state(model: Model) -> dict[str, Array]:
     """The fields of the state at qpos0 that are not zero; in native layout where the model is."""
     mocap = np.flatnonzero(model.body_mocapid >= 0)
     mocap = mocap[np.argsort(model.body_mocapid[mocap])]
-    history = {"history": initial_history(model)} if model.nhistory else {}
-    return history | {
+    some = {"history": initial_history(model)} if model.nhistory else {}
+    controls = rest_controls(model.static)
+    if controls.any():
+        native = model.opt.timestep.ndim > 0
+        some["ctrl"] = jnp.asarray(controls[:, None] if native else controls, model.qpos0.dtype)
+    return some | {
         "qpos": model.qpos0 + 0,
         "eq_active": jnp.asarray(model.eq_active0, bool),
         "mocap_pos": model.body_pos[mocap],

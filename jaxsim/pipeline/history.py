@@ -16,7 +16,8 @@ from jaxsim.math.axis import concat, take
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.gather import width_of
 from jaxsim.model import Model
-from jaxsim.structure.channels import Channels, actuator_channels, sensor_channels
+from jaxsim.structure.channels import Channels, actuator_channels, controls_of, sensor_channels
+from jaxsim.structure.controls import rest_controls
 
 __all__ = ["initial_history", "insert", "is_due", "read", "replace_channels", "user_slot"]
 
@@ -192,7 +193,8 @@ def replace_channels(history: Array, changed: list[tuple[Channels, Array]]) -> A
 def initial_history(model: Model) -> Array:
     """The buffer after a reset, (nhistory,) or, of a native model, (nhistory, 1 or W).
 
-    Values are zero, their times those of the steps, or intervals, that would have been before time 0.
+    Values are zero, of controls those at rest, their times those of the steps, or intervals, that would have been
+    before time 0.
     """
     h, interval = model.opt.timestep, model.sensor_interval
     if h.ndim == 0:
@@ -205,7 +207,8 @@ def _initial(model: Model, h: Array, interval: Array) -> Array:
     changed = []
     for channels in actuator_channels(model.static):
         steps = jnp.broadcast_to(_before(channels) * h, (len(channels.owner), channels.samples, len(h)))
-        changed.append((channels, _rows(channels, jnp.zeros_like(steps[:, 0]), steps)))
+        rest = rest_controls(model.static)[controls_of(model.static, channels)]
+        changed.append((channels, _rows(channels, jnp.zeros_like(steps[:, 0]), steps, rest)))
     for channels in sensor_channels(model.static):
         period, phase = (take(interval[:, k], channels.owner) for k in (0, 1))
         start = jnp.where(phase == 0, -period, phase)
@@ -220,8 +223,10 @@ def _before(channels: Channels) -> np.ndarray:
     return np.arange(-channels.samples, 0)[:, None]
 
 
-def _rows(channels: Channels, user: Array, times: Array) -> Array:
-    """Channels without values, from their numbers (n, W) and times (n, samples, W)."""
+def _rows(channels: Channels, user: Array, times: Array, value: np.ndarray | float = 0.0) -> Array:
+    """Channels from their numbers (n, W), times (n, samples, W) and the value (n, dim) of all of their samples."""
     n, k, width = times.shape
-    parts = (user[:, None], jnp.full((n, 1, width), k - 1), times, jnp.zeros((n, k * channels.dim, width)))
+    values = np.broadcast_to(np.asarray(value, float), (n, channels.dim))
+    values = jnp.broadcast_to(np.tile(values, (1, k))[:, :, None], (n, k * channels.dim, width))
+    parts = (user[:, None], jnp.full((n, 1, width), k - 1), times, values)
     return concat([p.astype(times.dtype) for p in parts], axis=1).reshape(-1, width)

@@ -252,6 +252,17 @@ def test_actuator_defaults_skip_classes_of_another_shortcut(shortcut, between):
         check(model(f'<actuator><{shortcut} joint="h" class="{name}" ctrlrange="0 1"/></actuator>', classes))
 
 
+@pytest.mark.parametrize("time", ["0", ".4"])
+@pytest.mark.parametrize("actuator", ["position", "intvelocity", 'general dyntype="filter"'])
+def test_time_constants_are_inherited(time, actuator):
+    check(
+        model(
+            f'<actuator><{actuator} joint="h"/></actuator>',
+            f'<default><position timeconst="{time}"/></default>',
+        )
+    )
+
+
 @pytest.mark.parametrize("between", ["", '<general gaintype="user"/>', '<general gear="2"/>'])
 @pytest.mark.parametrize("default", ["position", "velocity", "intvelocity", "cylinder", "pid"])
 def test_inputs_of_another_type_of_gain_are_forgotten(default, between):

@@ -85,3 +85,27 @@ def test_takes_the_c_engines_model():
     assert all(np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (ours, theirs)), strict=True))
     with pytest.raises(TypeError, match="not str"):
         jaxsim.make_data("humanoid.xml")
+
+
+@pytest.mark.parametrize("keyframe", [None, 0])
+@pytest.mark.parametrize("delay", ["", 'delay=".004" nsample="3"'])
+def test_a_commanded_orientation_is_the_identity(delay, keyframe):
+    """Also of the samples of a delayed one, and after a state that was not finite."""
+    xml = f"""<mujoco><worldbody><body><joint name="b" type="ball"/><geom type="box" size=".1 .2 .3"/></body>
+      </worldbody>
+      <actuator><motor joint="b" gear="1 0 0"/><orientation joint="b" kp="2" input="quat" {delay}/></actuator>
+      <keyframe><key/></keyframe></mujoco>"""
+    m = mujoco.MjModel.from_xml_string(xml)
+    d = mujoco.MjData(m)
+    mujoco.mj_resetDataKeyframe(m, d, -1 if keyframe is None else keyframe)
+    model = jaxsim.load_model(xml)
+    data = jaxsim.make_data(model)
+    states = [jaxsim.reset(model, data, keyframe)]
+    if keyframe is None:
+        lost = jax.vmap(lambda v: data.replace(qvel=v))(jnp.asarray([[0.0, 0, 0], [jnp.nan, 0, 0]]))
+        after = jax.jit(jax.vmap(jaxsim.step, (None, 0)))(model, lost)
+        np.testing.assert_array_equal(after.ctrl[1], after.ctrl[0])
+        states.append(data)
+    for state in states:
+        np.testing.assert_array_equal(state.ctrl, d.ctrl)
+        np.testing.assert_array_equal(state.history, d.history)

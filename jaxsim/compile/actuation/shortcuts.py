@@ -101,7 +101,7 @@ def _position(actuator: General, element: Element, related: bool) -> None:
     lagged = actuator.dyntype == DynType.FILTEREXACT
     time = element.get("timeconst", actuator.dynprm[0] if lagged else 0.0)
     actuator.dyntype = DynType.FILTEREXACT if time else DynType.NONE
-    actuator.dynprm = unit(10, time or 1.0)
+    actuator.dynprm = unit(10, element.get("timeconst", time or 1.0))
     _inherit(actuator, element, "ctrlrange")
     actuator.input = int(CtrlInput.POS)
 
