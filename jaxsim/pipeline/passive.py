@@ -13,6 +13,7 @@ from jaxsim.enums import DisableBit, JointType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe, spatial
 from jaxsim.math.axis import concat, mask_product, take
+from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.pipeline.added import added_by_actuators
 from jaxsim.pipeline.adhesion import adhesion_force
@@ -115,14 +116,19 @@ def _joint_springs(model: Model, data: Data) -> Array:
     forces, dofs = [], []
     for joints, index, x in spring_stretch(model, data):
         linear, poly = take(model.jnt_stiffness, joints), take(model.jnt_stiffnesspoly, joints)
-        if x.ndim == 2:
-            forces.append(-x * polynomial(linear, poly, x))
-        else:
-            f = -x * polynomial(linear, poly, safe.norm(x))[:, None]
-            forces.append(f.reshape(-1, f.shape[-1]))
+        forces.append(_pull(x, linear, poly))
         dofs.append(index.reshape(-1))
     order = np.argsort(np.concatenate(dofs))
     return take(concat(forces), order)
+
+
+@stage
+def _pull(x: Array, linear: Array, poly: Array) -> Array:
+    """Forces (dofs, W) of springs that are stretched by x, (n, W) or (n, 3, W); see `polynomial`."""
+    if x.ndim == 2:
+        return -x * polynomial(linear, poly, x)
+    f = -x * polynomial(linear, poly, safe.norm(x))[:, None]
+    return f.reshape(-1, f.shape[-1])
 
 
 def damping_coefficients(model: Model) -> tuple[Array, Array]:

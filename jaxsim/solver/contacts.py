@@ -125,7 +125,12 @@ def _bodies(model: Model, group: ContactGroup, geom: Array) -> tuple[Index, Inde
 
 def inverse_masses(model: Model, bodies: tuple[Index, Index]) -> Array:
     """The sum of the inverse masses of two bodies at qpos0, (n, 1 or W)."""
-    first, second = (rows_of(model.body_invweight0[:, 0], body) for body in bodies)
+    return _added(*(rows_of(model.body_invweight0[:, 0], body) for body in bodies))
+
+
+@stage
+def _added(first: Array, second: Array) -> Array:
+    """Numbers that were looked up: XLA for CPU computes what it fuses with a look-up one by one."""
     return first + second
 
 
