@@ -35,7 +35,7 @@ def expand(document: Document, opened: tuple[str, ...]) -> None:
     elements = _postorder(world)
     if not elements:
         return
-    keyframes = Keyframes(document)
+    keyframes = Keyframes(document, own=False)
     for element in elements:
         if element.tag == "attach":
             expand_attach(document, element, models, keyframes)

@@ -44,11 +44,13 @@ class Keyframes:
 
     Args:
         document: the model, before the change.
+        own: whether the model's own keyframes belong to the tree before the change; those of a text are for the tree
+            as it is in the end.
     """
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, own: bool = True) -> None:
         self._spec = document
-        self._keys = _split(document)
+        self._keys = _split(document) if own else []
 
     def moved(self, original: Element, twin: Element) -> None:
         """Says that a copy takes the place of an original."""

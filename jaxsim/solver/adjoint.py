@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.math.gather import width_of
+from jaxsim.math.ruled import ruled
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem, forces, push
 from jaxsim.solver.compact import Compacted, compact
@@ -56,7 +57,7 @@ def balanced(layout: RowLayout, problem: Problem, x: Array) -> Optimum:
     return evaluate(problem, x)._replace(push=_balance(layout, problem.M, problem.force, x))
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+@ruled(static=1)
 def optimum(layout: RowLayout, problem: Problem, found: Optimum) -> Optimum:
     """Gives a solution its derivative with respect to the problem; `found` itself is constant."""
     del layout, problem

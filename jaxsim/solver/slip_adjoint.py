@@ -15,7 +15,6 @@ are computed again have the rounding of residuals times their stiffness.
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
 import jax
@@ -25,6 +24,7 @@ from jax import Array, lax
 
 from jaxsim.math import safe
 from jaxsim.math.axis import take
+from jaxsim.math.ruled import ruled
 from jaxsim.solver import linalg
 from jaxsim.solver.assembly import Problem
 from jaxsim.solver.curvature import Curvature
@@ -44,7 +44,7 @@ _SLACK = 64
 """Rounding errors by which a force may miss its bound and still slip."""
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+@ruled(static=1)
 def held(
     layout: RowLayout, problem: Problem, f: RowValues, y: list[Array], sticks: list[Array]
 ) -> list[Array]:

@@ -96,6 +96,12 @@ def test_transmissions_of_sites(actuator):
     check(model(actuator, SHORT + ' mode="all"'))
 
 
+@pytest.mark.parametrize("joints", ["<joint/><joint/>", '<joint/><joint axis="0 1 0"/><joint axis="0 0 1"/>'])
+def test_another_body_whose_inertia_is_singular(joints):
+    other = f'<body pos="5 0 0"><geom size="1"/>{joints}</body>'
+    check(model('<muscle joint="s"/>', body=ARM + other))
+
+
 def test_lengths_that_do_not_change_are_refused():
     with pytest.raises(MjcfError, match="does not change"):
         load_model(model('<motor site="b"/>', SHORT + ' mode="all"'))

@@ -47,3 +47,25 @@ def test_curvature_at_the_reference(xml, of):
     differences = (slopes(h * directions) - slopes(-h * directions)) / (2 * h)
     assert np.abs(differences).max() > 1
     np.testing.assert_allclose(curvature, differences, rtol=1e-5, atol=1e-5 * np.abs(differences).max())
+
+
+PENDULUM = """<mujoco><option integrator="RK4" timestep="0.05"/><worldbody><body>
+<joint axis="0 1 0" damping=".1"/><geom type="capsule" size=".04" fromto="0 0 0 .1 0 .3"/></body></worldbody>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("outer", [jax.jacfwd, jax.jacrev])
+def test_curvature_of_runge_kutta(outer):
+    """Its stages are a loop, in which the solver's rule has to stay when it is differentiated in reverse."""
+    model = jaxsim.load_model(PENDULUM)
+    data = jaxsim.make_data(model)
+
+    def at(p):
+        after = jaxsim.step(model, data.replace(qpos=p[:1], qvel=p[1:]))
+        return 3 * after.qpos[0] + after.qvel[0] ** 2
+
+    p = jnp.array([0.4, 1.3])
+    slopes = jax.jit(jax.vmap(jax.grad(at)))
+    h = 1e-5
+    differences = (slopes(p + h * jnp.eye(2)) - slopes(p - h * jnp.eye(2))) / (2 * h)
+    np.testing.assert_allclose(jax.jit(outer(jax.grad(at)))(p), differences, rtol=1e-7)

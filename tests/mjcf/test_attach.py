@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from jaxsim import Spec
+from jaxsim import Spec, load_model
 from jaxsim.mjcf import MjcfError
 from tests.compile.oracle import check, differences
 
@@ -266,6 +266,23 @@ def test_keyframes_have_the_pieces_of_their_model(parent: Path) -> None:
     keys = {key.name: key for key in spec.elements("key")}
     np.testing.assert_array_equal(keys["a-k"]["qpos"], [nan, 0.3, 1, 0, 0, 0, nan, nan, nan, nan, nan])
     np.testing.assert_array_equal(keys["w-k"]["ctrl"], [0, 0, 7, 8])
+
+
+@pytest.mark.parametrize("own", ["", '<keyframe><key name="ck" qpos="7 8"/></keyframe>'])
+@pytest.mark.parametrize("numbers", ["1", "1 2", "1 2 3", "1 2 3 4"])
+def test_numbers_of_a_keyframe_are_the_first_of_the_whole_model(
+    tmp_path: Path, numbers: str, own: str
+) -> None:
+    slide = '<joint type="slide"/><geom size=".1"/>'
+    (tmp_path / "c.xml").write_text(
+        f'<mujoco><worldbody><body name="b">{slide}<joint type="slide" axis="1 0 0"/></body></worldbody>{own}</mujoco>'
+    )
+    path = tmp_path / "p.xml"
+    path.write_text(
+        f"""<mujoco><asset><model name="c" file="c.xml"/></asset><worldbody><attach model="c" body="b" prefix="p-"/>
+        <body>{slide}</body><body>{slide}</body></worldbody><keyframe><key qpos="{numbers}"/></keyframe></mujoco>"""
+    )
+    np.testing.assert_array_equal(load_model(path).key_qpos, mujoco.MjModel.from_xml_path(str(path)).key_qpos)
 
 
 @pytest.mark.parametrize(

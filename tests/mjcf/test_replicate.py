@@ -1,9 +1,10 @@
 """Replicated parts and what refers to them."""
 
 import mujoco
+import numpy as np
 import pytest
 
-from jaxsim import Spec
+from jaxsim import Spec, load_model
 from jaxsim.mjcf import MjcfError
 
 from .oracle import assert_same_model
@@ -49,6 +50,20 @@ KEYED = """<mujoco>
   </worldbody>
   <keyframe><key name="k" qpos="1 2 3 1 0 0 0 {}"/></keyframe>
 </mujoco>"""
+
+FOLLOWED = """<mujoco>
+  <worldbody>
+    <replicate count="2" offset="1 0 0"><body><joint type="slide"/><geom size=".1"/></body></replicate>
+    <body><joint type="slide"/><geom size=".1"/></body><body><joint type="slide"/><geom size=".1"/></body>
+  </worldbody>
+  <keyframe><key name="a"/><key name="k" qpos="{}"/></keyframe>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("numbers", ["1", "1 2", "1 2 3", "1 2 3 4"])
+def test_numbers_of_a_keyframe_are_the_first_of_the_whole_model(numbers: str) -> None:
+    xml = FOLLOWED.format(numbers)
+    np.testing.assert_array_equal(load_model(xml).key_qpos, mujoco.MjModel.from_xml_string(xml).key_qpos)
 
 
 @pytest.mark.parametrize("xml", [REFERRING, NESTED, KEYED.format(".5"), KEYED.format(".5 .6")])

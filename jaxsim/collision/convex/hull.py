@@ -22,6 +22,7 @@ from jaxsim.hulls import Hulls
 from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world, widen, width_of
 from jaxsim.math.linear import operation
+from jaxsim.math.ruled import ruled
 from jaxsim.math.safe import normalize
 from jaxsim.math.stage import apart, platform
 from jaxsim.math.vector import cross
@@ -123,7 +124,7 @@ def _normals(vert: Array, tilt: Array, hulls: Hulls) -> Array:
     return normalize(_area_vectors(vert, hulls))[0] + tilt
 
 
-@jax.custom_jvp
+@ruled
 def _known_normals(vert: Array, tilt: Array, hulls: Hulls, moved: Array) -> Array:
     """`_normals`, of vertices that were not moved those that the model knows; derivatives are the same."""
     width = width_of((vert, tilt, hulls.normal))

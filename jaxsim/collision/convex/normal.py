@@ -6,7 +6,6 @@ The implicit function theorem gives derivatives of any order.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import jax
@@ -17,6 +16,7 @@ from jaxsim.collision.convex.curved import bend
 from jaxsim.collision.convex.solid import Solid
 from jaxsim.collision.convex.touching import Choice, Core, Side, frame_of, pick, points
 from jaxsim.collision.vec import Vec
+from jaxsim.math.ruled import ruled
 
 __all__ = ["exact_normal"]
 
@@ -42,7 +42,7 @@ def exact_normal(
     return _normal(longest, sides, base, choice)
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+@ruled(static=1)
 def _normal(longest: float, sides: _Sides, base: Vec, choice: Choice) -> Vec:
     gap, frame, errors = _missed(sides, base, choice)
     x, y = _solved(_slopes(sides, base, choice, gap, frame), errors, errors, longest)

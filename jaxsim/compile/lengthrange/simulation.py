@@ -15,6 +15,9 @@ from jaxsim.math.constants import MINVAL
 
 __all__ = ["Simulation"]
 
+_FIRM = 1e-12
+"""How much is added to the inertia of each degree of freedom, as a part of it."""
+
 
 class Simulation:
     """W = 2 n worlds: world i and world i + n belong to the i-th actuator, pulled to its short and long side.
@@ -82,6 +85,8 @@ class Simulation:
             jac = tendons(pose, self.routes, heavy)[1]
             weight = self._tendon_armature[heavy, None]
             motion.matrix = motion.matrix + jac.swapaxes(1, 2) @ (weight * jac)
+        dof = np.arange(motion.matrix.shape[1])
+        motion.matrix[:, dof, dof] *= 1 + _FIRM  # joints that do the same make it singular
         return motion
 
 

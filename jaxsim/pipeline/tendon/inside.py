@@ -17,6 +17,7 @@ from jax import Array, lax
 
 from jaxsim.math import safe
 from jaxsim.math.constants import MINVAL
+from jaxsim.math.ruled import ruled
 from jaxsim.math.stage import stage
 from jaxsim.pipeline.tendon.outside import Arc
 from jaxsim.pipeline.tendon.plane import Point, cross, dot, either, unit
@@ -81,7 +82,7 @@ def _slope(phi: Array, a: Array, b: Array) -> Array:
     return jnp.cos(phi) * (a / at_a + b / at_b) - 2
 
 
-@jax.custom_jvp
+@ruled
 def _solve(a: Array, b: Array, gap: Array) -> tuple[Array, Array]:
     """Whether Newton's method from a right angle finds the root, and the root (n, W), rad; all are solved together."""
 
