@@ -60,7 +60,7 @@ def main(args: Sequence[str] | None = None) -> None:
             description=__doc__,
             args=words,
         )
-    except (MjcfError, UnsupportedError, CommandError) as error:
+    except (MjcfError, UnsupportedError, CommandError, OSError) as error:  # of files: no space, not writable
         Console(stderr=True, soft_wrap=True).print("error: ", style="bold red", end="")
         Console(stderr=True, soft_wrap=True, markup=False, highlight=False).print(str(error))
         sys.exit(2)

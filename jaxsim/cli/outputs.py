@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
 
 from jaxsim.cli.models import CommandError
@@ -26,6 +27,8 @@ def check_outputs(out: Path | None = None, plot: Path | None = None, video: Path
             raise CommandError(f"no folder {str(file.absolute().parent)!r} to write {file.name!r} into")
         if file is not None and file.is_dir():
             raise CommandError(f"{str(file)!r} is a folder; give the name of a file")
+        if file is not None:
+            _check_writable(file)
     for package in ("matplotlib", "embreex") if plot is not None else ():
         if importlib.util.find_spec(package) is None:
             raise CommandError(f"--plot needs {package}: pip install 'jaxsim-engine[plot]'")
@@ -37,6 +40,17 @@ def check_outputs(out: Path | None = None, plot: Path | None = None, video: Path
             raise CommandError(f"cannot draw {plot.name!r}: the suffix is one of {', '.join(kinds)}")
     if video is not None:
         check_pictures(video)
+
+
+def _check_writable(file: Path) -> None:
+    """Refuses a file that is not to be written, or whose folder takes no new ones.
+
+    Raises:
+        CommandError: It says which.
+    """
+    known = file if file.exists() else file.absolute().parent
+    if not os.access(known, os.W_OK):
+        raise CommandError(f"cannot write {str(file)!r}: {str(known)!r} is not writable here")
 
 
 def check_pictures(file: Path) -> None:
@@ -53,3 +67,4 @@ def check_pictures(file: Path) -> None:
         needs("embreex", "pictures need")
     except (ModuleNotFoundError, OSError, ValueError) as error:
         raise CommandError(str(error)) from error
+    _check_writable(file)

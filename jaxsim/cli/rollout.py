@@ -49,6 +49,8 @@ def rollout(
 
     if worlds < 1 or steps < 1:
         raise CommandError("--worlds and --steps must be at least 1")
+    if seed < 0:
+        raise CommandError(f"--seed {seed}: a seed is 0 or more")
     if record and (out or plot):
         raise CommandError("--record keeps nothing in memory that --out or --plot could write")
     check_outputs(out, plot)

@@ -53,7 +53,7 @@ def view(
     token = token or os.environ.get("JAXSIM_TOKEN", "")
     try:
         needs("viser", "the viewer needs")
-        check_address(serve_host, token)
+        check_address(serve_host, token, serve or 0)
         path = None if trajectory is None else recorded(trajectory)
         compiled = load(model)
         key = int(keyframe) if keyframe is not None and keyframe.isdigit() else keyframe

@@ -23,6 +23,9 @@ what measurements of five digits leave."""
 _LITTLE, _MUCH = 0.5, 1.3
 """What is left, in standard deviations, beyond which a report speaks of it; free starts explain some of the noise."""
 
+_APART = 20.0
+"""What is left, in standard deviations, beyond which the log rather than the model is to be looked at first."""
+
 _GROUND = 1e-12
 """Relative to the diagonal, what is added to the information about starts, some of which nothing may have seen."""
 
@@ -88,6 +91,11 @@ class Fit:
             lines.append(
                 "more is left than noise: a local minimum (begin with shorter windows), physics that the model lacks, "
                 "or too small a `sigma`; until that is settled, values may be wrong by far more than their deviations"
+            )
+        if any(x > _APART for x in self.rms.values()):
+            lines.append(
+                "so much is left that the log should be looked at first: units (degrees, milliseconds), signs and "
+                "order of columns, rows of `ctrl` beside those of `qpos`, `substeps`"
             )
         for direction in self.blind:
             terms = " ".join(f"{share:+.2f} {name}" for name, share in direction.items() if abs(share) > 0.05)

@@ -27,6 +27,7 @@ from jaxsim.enums import JointType
 from jaxsim.identify.parameters import Parameter, apply, coordinates
 from jaxsim.model import Model
 from jaxsim.pipeline.make_data import make_data
+from jaxsim.results import BAD_STATE
 from jaxsim.rollout import rollout
 from jaxsim.support.position import differentiate_pos, integrate_pos
 
@@ -200,7 +201,9 @@ class Residual:
                 qvel=w.qvel + s[nv : 2 * nv],
                 act=w.act + s[2 * nv :] if na else w.act,
             )
-            _, path = rollout(model, data, w.ctrl, fields=fields, substeps=self._substeps)
+            after, path = rollout(model, data, w.ctrl, fields=fields, substeps=self._substeps)
+            # a world that flew apart was put back to qpos0: finite, and no motion of the model
+            lost = jnp.where((after.warning & int(BAD_STATE)) != 0, jnp.inf, 0.0)
             end = [
                 differentiate_pos(model, 1.0, goal[0], path["qpos"][-1]),
                 path["qvel"][-1] - goal[1],
@@ -215,7 +218,7 @@ class Residual:
                             w.measured[name], path[name]
                         )
                     parts.append(off * w.weight[name])
-            return jnp.concatenate(parts, axis=-1).ravel(), jnp.concatenate(end)
+            return jnp.concatenate(parts, axis=-1).ravel() + lost, jnp.concatenate(end)
 
         at = windows.target
         goal = (windows.qpos[at], windows.qvel[at], windows.act[at])
@@ -343,6 +346,13 @@ def build_residual(
     shapes = [np.shape(t.ctrl) for t in trajectories]
     if any(len(s) != 2 or s[1] != model.nu or s[0] < 1 for s in shapes):
         raise ValueError(f"build_residual: ctrl has shapes {shapes}; expected (T, {model.nu})")
+    for number, t in enumerate(trajectories):
+        bad = np.flatnonzero(~np.isfinite(np.asarray(t.ctrl, float)).all(axis=1))
+        if len(bad):
+            raise ValueError(
+                f"build_residual: ctrl of trajectory {number} is not finite in {len(bad)} rows, the first is {bad[0]}; "
+                "the robot acted on something there: give the control that it held, the last one sent"
+            )
     length = max(s[0] for s in shapes) if window is None else window
     if not isinstance(sigma or {}, Mapping):
         raise TypeError(f"build_residual: sigma={sigma!r}; expected numbers by field, {{'qpos': ...}}")

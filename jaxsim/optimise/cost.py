@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,8 +17,20 @@ from jaxsim.data import STATE_FIELDS, Data
 from jaxsim.model import Model
 from jaxsim.pipeline.admit import admit
 from jaxsim.pipeline.forward import step
+from jaxsim.results import BAD_STATE
 
-__all__ = ["Cost", "State", "Term", "check", "limits", "state_of", "total_cost", "with_state"]
+__all__ = [
+    "Cost",
+    "State",
+    "Term",
+    "check",
+    "fresh",
+    "limits",
+    "lost",
+    "state_of",
+    "total_cost",
+    "with_state",
+]
 
 Term = Callable[[Model, Data], Array]
 
@@ -47,20 +59,39 @@ class State(NamedTuple):
       qpos: (nq,).
       qvel: (nv,).
       act: (na,).
+      history: past controls and sensor values of delayed elements, (nhistory,).
       time: s.
       warmstart: accelerations from which the solver starts, (nv,); they change no result.
+      warning: bits of what went wrong on the way.
     """
 
     qpos: Array
     qvel: Array
     act: Array
+    history: Array
     time: Array
     warmstart: Array
+    warning: Array
 
 
 def state_of(data: Data) -> State:
     """The state of one world."""
-    return State(data.qpos, data.qvel, data.act, data.time, lax.stop_gradient(data.qacc_warmstart))
+    warmstart = lax.stop_gradient(data.qacc_warmstart)
+    warning = jnp.asarray(data.warning)
+    return State(data.qpos, data.qvel, data.act, data.history, data.time, warmstart, warning)
+
+
+def lost(state: State, dtype: Any) -> Array:
+    """Infinity if the world was reset on the way, as its state was no longer finite, else 0.
+
+    What comes after a reset is no motion of the model, and may well be near the goal.
+    """
+    return jnp.where((state.warning & int(BAD_STATE)) != 0, jnp.inf, 0.0).astype(dtype)
+
+
+def fresh(state: State) -> State:
+    """The state without bits of what went wrong before."""
+    return state._replace(warning=jnp.zeros_like(state.warning))
 
 
 def with_state(data: Data, state: State, ctrl: Array | None = None) -> Data:
@@ -69,14 +100,16 @@ def with_state(data: Data, state: State, ctrl: Array | None = None) -> Data:
         qpos=state.qpos,
         qvel=state.qvel,
         act=state.act,
+        history=state.history,
         time=state.time,
         qacc_warmstart=state.warmstart,
+        warning=state.warning,
         ctrl=data.ctrl if ctrl is None else ctrl,
     )
 
 
 def total_cost(model: Model, data: Data, ctrl: ArrayLike, cost: Cost) -> Array:
-    """The cost of controls (T, nu) from the state of one world.
+    """The cost of controls (T, nu) from the state of one world; infinite if its state was lost on the way.
 
     Raises:
       ValueError: controls do not have the shape of the model's, or the cost is no scalar or reads what is out of date.
@@ -87,41 +120,48 @@ def total_cost(model: Model, data: Data, ctrl: ArrayLike, cost: Cost) -> Array:
         at = with_state(data, state, u)
         return state_of(step(model, at)), cost.running(model, at)
 
-    end, running = lax.scan(body, state_of(data), ctrl)
-    return jnp.sum(running) + cost.terminal(model, with_state(data, end))
+    end, running = lax.scan(body, fresh(state_of(data)), ctrl)
+    value = jnp.sum(running) + cost.terminal(model, with_state(data, end))
+    return value + lost(end, value.dtype)
 
 
 def limits(model: Model, bounds: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
     """Lower and upper limits (nu,) of controls: those given, or the model's, infinite where it has none.
 
     Raises:
-      ValueError: what is given does not have the shape of controls, or a lower limit is above its upper one.
+      ValueError: what is given is no two limits of the shape of controls, or a lower one is above its upper one.
     """
     if bounds is None:
         limited = np.asarray(model.actuator_ctrllimited, bool)
         low, high = model.actuator_ctrlrange[:, 0], model.actuator_ctrlrange[:, 1]
         return jnp.where(limited, low, -jnp.inf), jnp.where(limited, high, jnp.inf)
+    if not isinstance(bounds, Sequence) or len(bounds) != 2:
+        raise ValueError(f"bounds: {bounds!r}; expected a lower and an upper limit, (lower, upper)")
     for x in bounds:
         if jnp.shape(x) not in ((), (model.nu,)):
             raise ValueError(
                 f"bounds: shape {jnp.shape(x)}; expected a lower and an upper limit, ({model.nu},) each"
             )
     known = not any(isinstance(x, Tracer) for x in bounds)
+    if known and any(np.isnan(x).any() for x in bounds):
+        raise ValueError("bounds: not a number")
     if known and np.greater(*map(np.asarray, bounds)).any():
         raise ValueError("bounds: a lower limit is above its upper one; expected (lower, upper)")
     low, high = map(jnp.asarray, bounds)
     return low, high
 
 
-def check(who: str, model: Model, data: Data, ctrl: ArrayLike, cost: Cost | None = None) -> Array:
-    """Refuses models that cannot be simulated, and data, controls and costs that are not those of one world.
+def check(
+    who: str, model: Model, data: Data, ctrl: ArrayLike, cost: Cost | None = None, **counts: int
+) -> Array:
+    """Refuses models that cannot be simulated, and what is not of one world, no cost, or no count of something.
 
     Returns:
       The controls, an array of the state's type.
 
     Raises:
-      ValueError: controls do not have the shape (T, nu), data holds several worlds, or a term of the cost is no scalar
-        or reads what is not up to date.
+      ValueError: controls do not have the shape (T, nu) or are not finite, data holds several worlds, a count is no
+        positive integer, or a term of the cost is no scalar or reads what is not up to date.
       TypeError: the cost is not a Cost, as when it is a function.
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
     """
@@ -129,6 +169,11 @@ def check(who: str, model: Model, data: Data, ctrl: ArrayLike, cost: Cost | None
     ctrl = jnp.asarray(ctrl, jnp.asarray(data.qpos).dtype)
     if ctrl.ndim != 2 or ctrl.shape[1] != model.nu or not len(ctrl):
         raise ValueError(f"{who}: ctrl has shape {ctrl.shape}; expected (T, {model.nu})")
+    if not isinstance(ctrl, Tracer) and not np.isfinite(np.asarray(ctrl)).all():
+        raise ValueError(f"{who}: ctrl is not finite")
+    for name, count in counts.items():
+        if not isinstance(count, (int, np.integer)) or count < 1:
+            raise ValueError(f"{who}: {name}={count!r}; expected an integer of at least 1")
     if cost is not None and not isinstance(cost, Cost):
         raise TypeError(f"{who}: cost is of type {type(cost).__name__}; expected Cost(running, terminal)")
     for name, term in cost._asdict().items() if cost is not None else ():

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 from numpy.typing import ArrayLike
 
 from jaxsim.data import Data
 from jaxsim.model import Model
 from jaxsim.optimise.boxqp import box_qp, product, solve_free
-from jaxsim.optimise.cost import Cost, State, Term, check, limits, state_of, with_state
+from jaxsim.optimise.cost import Cost, State, Term, check, fresh, limits, lost, state_of, with_state
 from jaxsim.pipeline.forward import step
 from jaxsim.support.position import differentiate_pos, integrate_pos
 from jaxsim.support.transition import transition
@@ -119,10 +120,11 @@ def ilqr(
         and failure.
 
     Raises:
-      ValueError: shapes do not agree, data holds several worlds, or lower limits are above upper ones.
+      ValueError: shapes do not agree, data holds several worlds, lower limits are above upper ones, there are no
+        iterations, or the model has delayed actuators.
       TypeError: the cost is not a Cost.
     """
-    ctrl = check("ilqr", model, data, ctrl, cost)
+    ctrl = check("ilqr", model, data, ctrl, cost, iterations=iterations)
     return _search(model, data, ctrl, None, cost, iterations, bounds, regularisation, 0.0)
 
 
@@ -159,10 +161,11 @@ def multiple_shooting(
       penalty: cost of a unit of gap, by which steps are judged.
 
     Raises:
-      ValueError: shapes do not agree, data holds several worlds, or lower limits are above upper ones.
+      ValueError: shapes do not agree, data holds several worlds, lower limits are above upper ones, there are no
+        iterations, or the model has delayed actuators.
       TypeError: the cost is not a Cost.
     """
-    ctrl = check("multiple_shooting", model, data, ctrl, cost)
+    ctrl = check("multiple_shooting", model, data, ctrl, cost, iterations=iterations)
     act = jnp.broadcast_to(data.act, (len(ctrl), model.na)) if act is None else act
     wish = tuple(jnp.asarray(x, ctrl.dtype) for x in (qpos, qvel, act))
     for name, value, width in zip(("qpos", "qvel", "act"), wish, (model.nq, model.nv, model.na), strict=True):
@@ -188,13 +191,16 @@ def _search(
 
     The first direction is none, so that its rollout is that of the given controls; wished states are gaps from it.
     """
-    if iterations < 1:
-        raise ValueError(f"iterations={iterations}; expected at least one")
+    if np.any(np.asarray(model.actuator_historyadr) >= 0):
+        raise ValueError(
+            "actuators with a delay: what they remember is no part of the state that is linearised here; "
+            "use shooting, cem or mppi, or a model without delays"
+        )
     low, high = limits(model, bounds)
     rules = _Rules(low, high, wish is not None, penalty)
     dtype, n, T = data.qpos.dtype, 2 * model.nv + model.na, len(ctrl)
     ctrl = jnp.clip(ctrl, low, high)
-    start = state_of(data)
+    start = fresh(state_of(data))
     states = jax.tree.map(lambda x: jnp.broadcast_to(x, (T + 1, *x.shape)), start)
     states = states._replace(time=start.time + jnp.arange(T + 1, dtype=dtype) * model.opt.timestep)
     if wish is not None:
@@ -269,6 +275,7 @@ def _best(model: Model, data: Data, search: _Search, cost: Cost, rules: _Rules, 
         end, (states, ctrl, gaps, running) = lax.scan(body, begin, along)
         value = jnp.sum(running) + cost.terminal(model, with_state(data, end))
         states = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), begin, states)
+        value = value + lost(end, value.dtype)
         merit = value + rules.penalty * jnp.sum(jnp.abs(gaps))
         return _Path(states, ctrl, gaps, value, jnp.where(jnp.isfinite(merit), merit, jnp.inf))
 

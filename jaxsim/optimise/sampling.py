@@ -121,7 +121,7 @@ def mppi(
         raise ValueError(f"mppi: temperature={temperature}; expected a positive number")
 
     def renew(mean: Array, std: Array, tried: Array, costs: Array) -> tuple[Array, Array]:
-        weights = jax.nn.softmax(-costs / temperature)
+        weights = jax.nn.softmax((jnp.min(costs) - costs) / temperature)
         return jnp.einsum("s,stu->tu", weights, tried, precision=lax.Precision.HIGHEST), std
 
     return _sample("mppi", model, data, ctrl, cost, key, deviation, samples, iterations, knots, bounds, renew)
@@ -142,11 +142,8 @@ def _sample(
     renew: Callable[[Array, Array, Array, Array], tuple[Array, Array]],
 ) -> Sampled:
     """Samples, simulates and renews the distribution, iteration by iteration."""
-    ctrl = check(who, model, data, ctrl, cost)
+    ctrl = check(who, model, data, ctrl, cost, samples=samples, iterations=iterations)
     check_key(f"{who}: key", key)
-    for name, value in (("samples", samples), ("iterations", iterations)):
-        if value < 1:
-            raise ValueError(f"{who}: {name}={value}; expected 1 or more")
     knots = len(ctrl) if knots is None else knots
     if not 1 < knots <= len(ctrl) and knots != len(ctrl):
         raise ValueError(f"{who}: knots={knots}; expected 2 to {len(ctrl)}")

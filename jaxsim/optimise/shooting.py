@@ -68,11 +68,11 @@ def shooting(
       bounds: lower and upper limits of controls, (nu,) each; those of the model by default.
 
     Raises:
-      ValueError: controls do not have the shape of the model's, data holds several worlds, or lower limits are above
-        upper ones.
+      ValueError: controls do not have the shape of the model's, data holds several worlds, lower limits are above
+        upper ones, or there are no iterations.
       TypeError: the cost is not a Cost.
     """
-    ctrl = check("shooting", model, data, ctrl, cost)
+    ctrl = check("shooting", model, data, ctrl, cost, iterations=iterations)
     if not (hasattr(optimiser, "init") and hasattr(optimiser, "update")):
         raise TypeError(
             f"shooting: optimiser is {optimiser!r}; expected a rule of descent such as optax.adam(0.05)"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxsim.model import Model
-from jaxsim.viewer.needs import needs
+from jaxsim.viewer.needs import check_listen, needs
 from jaxsim.viewer.panel import Panel
 from jaxsim.viewer.session import FRAME, Session
 from jaxsim.viewer.stage import Stage
@@ -39,6 +39,7 @@ class Viewer:
         """
         viser = needs("viser", "the viewer needs")
         needs("trimesh", "the viewer needs")
+        check_listen(host, port)  # viser waits for ever for a server that does not come
         self.session = session
         self._server = viser.ViserServer(host=host, port=port, verbose=False)
         self._server.scene.set_up_direction("+z")
@@ -124,11 +125,13 @@ def view(
 
     Raises:
         ModuleNotFoundError: The extra `view` is not installed.
-        ValueError: The trajectory does not fit the model.
+        ValueError: The trajectory does not fit the model, or there is no such port.
+        OSError: This machine has no such interface.
         KeyError: There is no keyframe of that name.
         IndexError: There is no keyframe of that number.
     """
     needs("viser", "the viewer needs")
+    check_listen(host, port)  # before anything is compiled
     session = Session(model, worlds, keyframe=keyframe, trajectory=trajectory)
     session.warm_up()
     session.playing = play

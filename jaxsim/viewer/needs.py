@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import socket
 from typing import Any
 
-__all__ = ["needs"]
+__all__ = ["check_listen", "needs"]
 
 
 def needs(module: str, what: str) -> Any:
@@ -27,3 +28,20 @@ def needs(module: str, what: str) -> Any:
         raise ModuleNotFoundError(
             f"{what} {package}: pip install 'jaxsim-engine[view]'", name=package
         ) from error
+
+
+def check_listen(host: str, port: int) -> None:
+    """Refuses an interface or a port at which nobody can listen; whether the port is taken is another matter.
+
+    Raises:
+        ValueError: There is no such port.
+        OSError: This machine has no such interface.
+    """
+    if not 0 <= port < 1 << 16:
+        raise ValueError(f"port {port}: between 0 and 65535")
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.bind(address)
+    except OSError as error:
+        raise OSError(f"cannot listen at {host}: {error.strerror or error}") from error

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from jaxsim.enums import ObjType
-from jaxsim.viewer.needs import needs
+from jaxsim.viewer.needs import check_listen, needs
 from jaxsim.viewer.session import Session
 
 __all__ = ["VERSION", "Server", "check_address"]
@@ -70,7 +70,7 @@ class Server:
             OSError: The port is taken.
             ModuleNotFoundError: The extra `view` is not installed.
         """
-        check_address(host, token)
+        check_address(host, token, port)
         self._library = needs("websockets.asyncio.server", "serving needs")
         self._session, self._token = session, token
         self.port = port
@@ -202,14 +202,16 @@ class Server:
         return {"type": "ok"}
 
 
-def check_address(host: str, token: str) -> None:
-    """Refuses to serve others without a token.
+def check_address(host: str, token: str, port: int) -> None:
+    """Refuses to serve others without a token, and where nobody can listen.
 
     Raises:
-        ValueError: There is no token for an interface that others reach.
+        ValueError: There is no token for an interface that others reach, or no such port.
+        OSError: This machine has no such interface.
     """
     if host not in _LOOPBACK and not token:
         raise ValueError(f"serving on {host} needs a token: others reach it")
+    check_listen(host, port)
 
 
 def _object(text: str | bytes) -> dict[str, Any]:

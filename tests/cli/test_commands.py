@@ -149,6 +149,8 @@ def test_bad_arguments_are_refused(slider, tmp_path, capsys):
     assert "at least 1" in refused(["rollout", slider, "--worlds", "0"], capsys)
     assert "no folder" in refused(["rollout", slider, "--out", str(tmp_path / "no" / "t.npz")], capsys)
     assert "is a folder" in refused(["rollout", slider, "--out", str(tmp_path)], capsys)
+    assert "too long" in refused(["rollout", slider, "--out", str(tmp_path / ("t" * 300))], capsys)
+    assert "a seed is 0 or more" in refused(["rollout", slider, "--seed", "-1"], capsys)
     assert "suffix is one of .avif" in refused(["rollout", slider, "--plot", str(tmp_path / "p.xyz")], capsys)
     (tmp_path / "t.npz").write_bytes(b"no archive")
     assert "is no .npz file" in refused(["render", slider, "--trajectory", str(tmp_path / "t.npz")], capsys)
@@ -207,6 +209,25 @@ def test_tune_finds_sizes_that_hold(tmp_path, capsys):
     model = load_model(file)
     assert model.nconmax == enough
     assert f"sphere sphere {near[3]}" in model.max_geom_pairs
+
+
+def test_files_that_are_not_to_be_written(slider, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    assert "is not writable here" in refused(["rollout", slider, "--out", str(tmp_path / "t.npz")], capsys)
+    assert "is not writable here" in refused(["render", slider, "--out", str(tmp_path / "t.png")], capsys)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--port", "99999"], "port 99999: between 0 and 65535"),
+        (["--serve", "99999"], "port 99999: between 0 and 65535"),
+        (["--host", "192.0.2.1"], "cannot listen at 192.0.2.1"),
+    ],
+)
+def test_addresses_where_nobody_can_listen(slider, option, message, capsys):
+    pytest.importorskip("viser")
+    assert message in refused(["view", slider, *option], capsys)
 
 
 def test_tune_refuses_what_it_cannot_do(slider, tmp_path, capsys):

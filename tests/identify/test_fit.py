@@ -272,6 +272,10 @@ QPOS = np.zeros((6, 1))
         ),
         ({"states": "fixed"}, "'free' or 'measured'"),
         ({"jacobian": "complex"}, "'exact' or 'differences'"),
+        (
+            {"trajectories": [identify.Trajectory(np.array([[0], [0], [np.nan], [0], [0.0]]), QPOS)]},
+            "ctrl of trajectory 0 is not finite in 1 rows, the first is 2",
+        ),
         ({"window": 0}, "window=0; expected a number of at least 1"),
         ({"window": 2.5}, r"window=2\.5; expected a number of at least 1, an integer"),
         ({"substeps": 0}, "substeps=0; expected a number of at least 1"),

@@ -226,7 +226,16 @@ two = jax.tree.map(lambda x: jnp.stack([x, x]), data)
             r"ilqr: ctrl has shape \(20, 1\); expected \(T, 2\)",
         ),
         (lambda: optimise.ilqr(model, data, zeros[:0], cost), "ilqr: ctrl has shape"),
-        (lambda: optimise.ilqr(model, data, zeros, cost, iterations=0), "expected at least one"),
+        (
+            lambda: optimise.ilqr(model, data, zeros, cost, iterations=0),
+            "ilqr: iterations=0; expected an integer",
+        ),
+        (lambda: optimise.ilqr(model, data, zeros + jnp.nan, cost), "ilqr: ctrl is not finite"),
+        (
+            lambda: optimise.cem(model, data, zeros, cost, KEY, bounds=1.0),
+            r"bounds: 1\.0; expected a lower and an",
+        ),
+        (lambda: optimise.cem(model, data, zeros, cost, KEY, bounds=(jnp.nan, 1.0)), "bounds: not a number"),
         (
             lambda: optimise.multiple_shooting(model, data, zeros, zeros[1:], zeros, cost),
             r"qpos has shape \(19, 2\); expected \(20, 2\)",
@@ -240,11 +249,11 @@ two = jax.tree.map(lambda x: jnp.stack([x, x]), data)
         (lambda: optimise.mppi(model, data, zeros[0], cost, KEY), "mppi: ctrl has shape"),
         (
             lambda: optimise.mppi(model, data, zeros, cost, KEY, samples=0),
-            "mppi: samples=0; expected 1 or more",
+            "mppi: samples=0; expected an integer of at least 1",
         ),
         (
             lambda: optimise.cem(model, data, zeros, cost, KEY, iterations=0),
-            "iterations=0; expected 1 or more",
+            "cem: iterations=0; expected an integer",
         ),
         (lambda: optimise.mpc(model, data, zeros, lambda d, u, k: u, steps=5, hold=2), "a multiple of hold"),
         (lambda: optimise.mpc(model, data, zeros[0], lambda d, u, k: u, steps=5), "mpc: ctrl has shape"),
