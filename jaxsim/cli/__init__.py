@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,3 +65,10 @@ def main(args: Sequence[str] | None = None) -> None:
         Console(stderr=True, soft_wrap=True).print("error: ", style="bold red", end="")
         Console(stderr=True, soft_wrap=True, markup=False, highlight=False).print(str(error))
         sys.exit(2)
+    except KeyboardInterrupt:
+        if args is not None:
+            raise
+        again = "; the same command goes on where it stopped" if "--record" in words else ""
+        Console(stderr=True, soft_wrap=True, highlight=False).print(f"interrupted{again}")
+        sys.stdout.flush()
+        os._exit(130)  # XLA may still be compiling: an orderly end would be a segmentation fault

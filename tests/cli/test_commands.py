@@ -211,6 +211,21 @@ def test_tune_finds_sizes_that_hold(tmp_path, capsys):
     assert f"sphere sphere {near[3]}" in model.max_geom_pairs
 
 
+def test_an_interrupted_command_says_so(slider, tmp_path, monkeypatch, capsys):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    ended = []
+    monkeypatch.setattr(sys.modules["jaxsim.cli.rollout"], "load", interrupted)
+    monkeypatch.setattr("os._exit", ended.append)
+    for name in ("use_cores", "keep_programs"):  # they would change the suite's settings
+        monkeypatch.setattr(sys.modules["jaxsim.cli"], name, lambda: None)
+    monkeypatch.setattr(sys, "argv", ["jaxsim", "rollout", slider, "--record", str(tmp_path / "run")])
+    main()
+    assert ended == [130]
+    assert "interrupted; the same command goes on where it stopped" in capsys.readouterr().err
+
+
 def test_files_that_are_not_to_be_written(slider, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("os.access", lambda path, mode: False)
     assert "is not writable here" in refused(["rollout", slider, "--out", str(tmp_path / "t.npz")], capsys)
