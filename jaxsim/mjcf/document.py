@@ -24,6 +24,12 @@ from jaxsim.mjcf.xmltext import parse_xml
 
 __all__ = ["Document"]
 
+_WORLD: Any = object()
+"""Stands for the world of a model, where None may be an element that was not found."""
+
+_TURNS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+"""How the orientation of a site or a frame is told."""
+
 
 class Document:
     """A model's text as a tree that can be edited and written; `jaxsim.Spec` adds that it compiles.
@@ -272,29 +278,45 @@ class Document:
     def attach(
         self,
         other: Document,
-        parent: Element | None = None,
+        parent: Element | None = _WORLD,
         prefix: str = "",
         suffix: str = "",
-        part: Element | None = None,
+        part: Element | None = _WORLD,
     ) -> Element:
         """Copies another model, or a part of it, below an element of this one, and returns the copy.
 
         Args:
             other: the model to copy, which is not changed; or this one.
-            parent: the body or frame below which it is put; the world if None.
+            parent: the body or frame below which it is put, or the site where; the world by default.
             prefix: put before each of its names.
             suffix: put behind each of its names.
-            part: the body or frame of the other model to copy; its whole world if None.
+            part: the body or frame of the other model to copy; its whole world by default.
 
         Raises:
             MjcfError: a name or default class is used twice, or `parent` or `part` is not what it should be.
+            TypeError: something else is given, as None for an element that was not found.
         """
-        parent = parent or self.worldbody
-        for what, element, document in (("parent", parent, self), ("part", part or other.worldbody, other)):
-            if element.tag not in ("body", "frame", "worldbody"):
+        if not isinstance(other, Document):
+            raise TypeError(
+                f"attach: other is of type {type(other).__name__}; expected a Spec, as of jaxsim.Spec.from_file(path)"
+            )
+        for what, element, document in (("parent", parent, self), ("part", part, other)):
+            if element is _WORLD:
+                continue
+            if not isinstance(element, Element):
+                raise TypeError(
+                    f"attach: {what} is {element!r}; expected an element, as of spec.find('body', name), which gives "
+                    "None where there is none of that name"
+                )
+            places = ("body", "frame", "worldbody", *(["site"] if what == "parent" else []))
+            if element.tag not in places:
                 raise element.error(f"attach: {what} must be a body or a frame")
             if not any(above is document.root for above in element.ancestors()):
                 raise element.error(f"attach: {what} is in {'another' if element.parent else 'no'} model")
+        parent = self.worldbody if parent is _WORLD or parent is None else parent
+        part = None if part is _WORLD else part
+        if parent.tag == "site":
+            parent = self._frame_at(parent)
         namespace = Namespace(prefix, suffix)
         keyframes = Keyframes(self)
         if other is self and part is not None:
@@ -308,6 +330,25 @@ class Document:
         keyframes.finish()
         names.check(self)
         return added
+
+    def _frame_at(self, site: Element) -> Element:
+        """A new frame in the place of a site.
+
+        Raises:
+            MjcfError: the place of the site is told by its two ends.
+        """
+        place = self.resolve(site)
+        if place["fromto"] is not None:
+            raise site.error(
+                "attach: the parent has `fromto`; expected a site with a position and an orientation"
+            )
+        turn: dict[str, Any] = {}
+        for element in (*self.default_chain(site), site):
+            turn = {name: element.get(name) for name in _TURNS if name in element.attrib} or turn
+        assert site.parent is not None
+        frame = self.add(site.parent, "frame", pos=place["pos"], **turn)
+        frame.scope = site.scope
+        return frame
 
     def asset_path(self, element: Element, attribute: str) -> str | None:
         """Returns the path of the file that an attribute names, None if there is no such file.

@@ -230,6 +230,19 @@ def test_attaching_in_python(parent: Path) -> None:
         spec.attach(child, left, prefix="l_", part=arm)
 
 
+@pytest.mark.parametrize("site", ['pos=".1 .2 .3" euler="10 20 30"', 'class="tilted" pos="1 0 0"', ""])
+def test_attaching_at_a_site(site: str) -> None:
+    xml = f"""<mujoco><default><default class="tilted"><site zaxis="1 1 0"/></default></default><worldbody>
+      <body name="arm" pos="0 0 1"><joint/><geom size=".1"/><site name="tool" {site}/></body></worldbody></mujoco>"""
+    theirs = mujoco.MjSpec.from_string(xml)
+    theirs.attach(mujoco.MjSpec.from_string(CHILD), prefix="x_", site=theirs.site("tool"))
+    spec = Spec.from_string(xml)
+    spec.attach(Spec.from_string(CHILD), spec.find("site", "tool"), prefix="x_")
+    model, expected = spec.compile(), theirs.compile()
+    np.testing.assert_allclose(model.body_pos, expected.body_pos, atol=1e-12)
+    np.testing.assert_allclose(model.body_quat, expected.body_quat, atol=1e-12)
+
+
 def test_a_model_is_attached_to_itself_in_python() -> None:
     xml = """<mujoco><worldbody><body name="a"><joint name="j"/><geom size="1"/></body></worldbody><actuator>
       <motor joint="j"/></actuator></mujoco>"""
@@ -248,14 +261,19 @@ def test_what_cannot_be_attached() -> None:
     body, foreign = spec.find("body", "a"), other.find("body", "b")
     assert body is not None
     assert foreign is not None
-    for parent, part, text in (
-        (foreign, None, "parent is in another model"),
-        (body, body, "part is in another model"),
-        (spec.root, None, "must be a body or a frame"),
-        (body, other.root, "must be a body or a frame"),
+    for places, text in (
+        ({"parent": foreign}, "parent is in another model"),
+        ({"parent": body, "part": body}, "part is in another model"),
+        ({"parent": spec.root}, "must be a body or a frame"),
+        ({"parent": body, "part": other.root}, "must be a body or a frame"),
     ):
         with pytest.raises(MjcfError, match=text):
-            spec.attach(other, parent, prefix="x_", part=part)
+            spec.attach(other, prefix="x_", **places)
+    for places in ({"parent": spec.find("body", "typo")}, {"part": spec.find("bodi", "a")}, {"parent": "a"}):
+        with pytest.raises(TypeError, match=r"expected an element, as of spec\.find"):
+            spec.attach(other, prefix="x_", **places)
+    with pytest.raises(TypeError, match=r"other is of type str; expected a Spec"):
+        spec.attach("arm.xml", prefix="x_")
     with pytest.raises(MjcfError, match="within itself"):
         spec.attach(spec, body, prefix="x_", part=body)
 
