@@ -56,13 +56,16 @@ def user_collider(
       points: most contact points of a pair.
 
     Raises:
-      ValueError: the types are in the wrong order, or there is no such type.
+      ValueError: the types are in the wrong order, there is no such type, or there are no points.
     """
     kinds = (_type(first), _type(second))
     if kinds[0] > kinds[1]:
         raise ValueError(
             f"user_collider: {kinds[1].name.lower()} comes before {kinds[0].name.lower()}; swap them"
         )
+
+    if not isinstance(points, int) or points < 1:
+        raise ValueError(f"user_collider: points={points!r}; expected an integer of at least 1")
 
     def collide(shape1: Shape, shape2: Shape, margin: Array) -> Points:
         del margin
@@ -125,6 +128,15 @@ def user_sdf(model: Model, mesh: str | int, distance: Distance) -> Model:
 
     Raises:
       KeyError: there is no mesh of this name.
+      TypeError: `distance` is no function of two vectors.
+      ValueError: it gives no scalar.
     """
     i = model.id("mesh", mesh) if isinstance(mesh, str) else int(mesh)
+    vector = jax.ShapeDtypeStruct((3,), jnp.asarray(model.geom_size).dtype)
+    try:
+        shape = jax.eval_shape(distance, vector, vector).shape
+    except TypeError as error:
+        raise TypeError(f"user_sdf: not (point, size) -> distance: {error}") from error
+    if shape != ():
+        raise ValueError(f"user_sdf: the distance has shape {shape}; expected a scalar")
     return model.replace(hooks=dataclasses.replace(model.hooks, sdfs=((i, distance),)))

@@ -323,6 +323,14 @@ def test_a_mesh_without_a_function_is_refused():
         jaxsim.user_sdf(bare, "nothing", sdf.sphere)
 
 
+def test_what_is_no_distance_is_refused():
+    model = scene("sphere")
+    with pytest.raises(TypeError, match=r"user_sdf: not \(point, size\) -> distance"):
+        jaxsim.user_sdf(model, "t", sdf.torus)
+    with pytest.raises(ValueError, match=r"the distance has shape \(3,\); expected a scalar"):
+        jaxsim.user_sdf(model, "t", lambda point, size: point)
+
+
 BENCH = (
     (-0.4, -0.3),
     (0.4, -0.3),

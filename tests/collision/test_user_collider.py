@@ -74,6 +74,8 @@ def test_says_what_is_wrong():
         jaxsim.user_collider(model, "sphere", "plane", on_floor)
     with pytest.raises(ValueError, match="no geom type 'ball'"):
         jaxsim.user_collider(model, "ball", "sphere", on_floor)
+    with pytest.raises(ValueError, match="points=0; expected an integer of at least 1"):
+        jaxsim.user_collider(model, "plane", "sphere", on_floor, points=0)
     with pytest.raises(ValueError, match=r"collider of plane and sphere: .*\(2,\).* not \[\(1,\)"):
         jax.eval_shape(
             jaxsim.forward, jaxsim.user_collider(model, "plane", "sphere", on_floor), jaxsim.make_data(model)
