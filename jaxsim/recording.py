@@ -176,7 +176,7 @@ def record(
 
     Args:
       model: the model.
-      data: initial data of all worlds, arrays (W, ...); the same in all processes.
+      data: initial data of all worlds, arrays (W, ...); the same in all processes, or spread over them.
       folder: made if need be; of several processes the same.
       steps: steps of the whole run; a finished run may be made longer.
       fields: fields of Data to record, of its contacts one by one: `contact.dist`.
@@ -196,6 +196,7 @@ def record(
         before.
     """
     _check_fields(fields)
+    model, data = _everywhere((model, data))
     if min(steps, chunk, every) < 1 or chunk % every or steps % every:
         raise ValueError(f"record: every={every} must divide chunk={chunk} and steps={steps}, all at least 1")
     shape = jnp.shape(data.qpos)
@@ -283,6 +284,12 @@ def _chunk(
         return lax.scan(entry, data, start + every * jnp.arange(length // every))
 
     return parallel.vmap(run, in_axes=(model_axes, 0, None, 0), mesh=mesh)
+
+
+def _everywhere(tree: Any) -> Any:
+    """The same pytree, collected if other processes hold a part of it."""
+    spread = any(isinstance(x, Array) and not x.is_fully_addressable for x in jax.tree.leaves(tree))
+    return parallel.collect(tree) if spread else tree
 
 
 def _fingerprint(tree: Any) -> str:

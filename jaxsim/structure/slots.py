@@ -277,20 +277,20 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, single: bool, most: int
         for dim, start, own in zip(dims.tolist(), starts.tolist(), np.split(rows, starts[1:]), strict=True):
             plane = types[0] == GeomType.PLANE
             portions.append(_Portion(k, dim, start, own, colliders[types], plane))
-    plans = _plan(static, pairs, portions, most)
+    plans, by_hand = _plan(static, pairs, portions, most), parse_budgets(static.max_geom_pairs)
     general = [p for p in portions if p.collider.general]
-    if len({p.kind for p in general}) > 1 and sum(len(p.rows) for p in general) > _STATIC_GENERAL:
-        # they are one kind, of which each world picks
-        plans = [
-            p._replace(slots=p.size) if any(q.collider.general for q in p.portions) else p for p in plans
-        ]
-    selected = {p.kind for plan in plans if plan.slots is not None for p in plan.portions}
-    selected -= {p.kind for plan in plans if plan.slots is None for p in plan.portions}
-
-    by_hand = parse_budgets(static.max_geom_pairs)
+    several = len({p.kind for p in general}) > 1
+    if several and sum(len(p.rows) for p in general) > _STATIC_GENERAL:
+        plans = _all_picked(plans)
+    selected = _selected(plans)
+    mixed = _mixed(static, pairs, kinds, colliders, selected, by_hand)
+    if several and mixed is not None and selected != _selected(_all_picked(plans)):
+        # the others too: a second search would be as much code as the first
+        plans = _all_picked(plans)
+        selected = _selected(plans)
+        mixed = _mixed(static, pairs, kinds, colliders, selected, by_hand)
     made: list[Kind] = []
     place: dict[int, int] = {}
-    mixed = _mixed(static, pairs, kinds, colliders, selected, by_hand)
     for k, (types, rows) in enumerate(kinds.items()):
         if mixed is not None and types in mixed.types:
             place[k] = len(kinds) - len(mixed.types)
@@ -306,6 +306,17 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, single: bool, most: int
         groups.append(_group(static, pairs, plan, made, place, start))
         start = groups[-1].stop
     return SlotLayout(tuple(groups), tuple(made), pairs)
+
+
+def _all_picked(plans: list[_Plan]) -> list[_Plan]:
+    """Plans by which each world picks from all pairs of the general collider."""
+    return [p._replace(slots=p.size) if any(q.collider.general for q in p.portions) else p for p in plans]
+
+
+def _selected(plans: list[_Plan]) -> set[int]:
+    """Which kinds have no slots of their own."""
+    kinds = {p.kind for plan in plans if plan.slots is not None for p in plan.portions}
+    return kinds - {p.kind for plan in plans if plan.slots is None for p in plan.portions}
 
 
 def _mixed(

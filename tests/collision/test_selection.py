@@ -234,6 +234,25 @@ def test_round_geoms_and_meshes_as_one_kind() -> None:
     oracle.assert_same_contacts([f[:, :5] for f in oracle.ours(data)], [w[:, :5] for w in wanted], 1e-6)
 
 
+def test_a_few_pairs_of_another_dimension_are_searched_with_many() -> None:
+    """A robot of meshes and a cube of `condim` 4: one search, which is all of the program, not two."""
+    link = f'<body><freejoint/><geom {oracle.SHAPES["mesh"]} margin=".01"/></body>'
+    cube = '<body><freejoint/><geom type="box" size=".1 .1 .1" condim="4" margin=".01"/></body>'
+    mj_model = mujoco.MjModel.from_xml_string(
+        f"<mujoco>{oracle.ASSETS}<worldbody>{10 * link}{cube}</worldbody></mujoco>"
+    )
+    (kind,) = slot_layout(put_model(mj_model)).kinds
+    assert kind.types == ((GeomType.BOX, GeomType.MESH), (GeomType.MESH, GeomType.MESH))
+    assert len(kind.pairs) == 55
+    qpos = oracle.random_qpos(mj_model, 6, np.random.default_rng(23), 0.4)
+    xpos, xmat, wanted = oracle.detect(mj_model, qpos)
+    model = oracle.native_model(mj_model)
+    data = oracle.run(model, oracle.native_data(model, xpos, xmat))
+    assert not np.any(np.asarray(data.warning))
+    assert {int(c[2]) for contacts in wanted for c in contacts} == {3, 4}
+    oracle.assert_same_contacts([f[:, :5] for f in oracle.ours(data)], [w[:, :5] for w in wanted], 1e-6)
+
+
 def test_pairs_of_many_types_that_touch_are_counted() -> None:
     """Where more pairs touch than are kept, the bit is up."""
     mj_model = _mixture("disable")

@@ -58,9 +58,12 @@ def main(
     model = jaxsim.load_model(MODEL)
     keys = parallel.own_worlds(jax.random.key_data(parallel.world_keys(jax.random.key(1), WORLDS)))
     print("keys", keys[0].start, keys[0].stop, int(keys[1].astype(np.uint64).sum()), flush=True)
+    data = start(model)
+    if processes > 1:
+        data = parallel.spread(data, parallel.worlds_mesh(WORLDS))
     recording = record(
         model,
-        start(model),
+        data,
         folder,
         steps=steps,
         fields=("qpos", "sensordata"),
