@@ -157,7 +157,7 @@ def _trace(
     def full_width(*leaves: Any) -> list[Any]:
         return [widen(jnp.asarray(x), width) for x in function(leaves)]
 
-    with lowering_for(kind, divided), paused_collector():
+    with lowering_for(kind, divided, width <= 1), paused_collector():
         program = jax.make_jaxpr(full_width)(*(jax.ShapeDtypeStruct(s, d) for s, d in signature))
     if any(isinstance(x, Tracer) for x in program.consts):
         raise TypeError(

@@ -11,8 +11,9 @@ barrier, as XLA would put known numbers in their place, and are returned beside 
 
 Measured on one core, one world, us a step before and after (C): MJX's humanoid 34, 26 (15); dm_control's cheetah 47, 25
 (6); our humanoid 90, 61 (14); the latter two 21 and 50 since their solver works on the contacts that touch. The program
-is compiled in about three quarters of the time. Of a robot with meshes (a G1) kernels of up to 1,024, 2,048 and 4,096
-equations take 245, 180 and 156 us a step and compile in 13.5, 13 and 16 s; with its collisions in one, 320 us and 28 s.
+is compiled in about three quarters of the time; of an arm of meshes and a cube (SO-101) 342, 121 and half of it. Of a
+robot with meshes (a G1) kernels of up to 1,024, 2,048 and 4,096 equations take 245, 180 and 156 us a step and compile
+in 13.5, 13 and 16 s; with its collisions in one, 320 us and 28 s.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from jax.interpreters.partial_eval import dce_jaxpr
 
 from jaxsim.math.linear import computation_of
 from jaxsim.math.loops import LOOPS
-from jaxsim.math.stage import divided, lowering_for, x64
+from jaxsim.math.stage import alone, divided, lowering_for, x64
 
 __all__ = ["call_in_few_kernels", "in_few_kernels"]
 
@@ -64,11 +65,12 @@ def in_few_kernels(program: ClosedJaxpr) -> Callable[..., list[Any]] | None:
 
 
 def call_in_few_kernels(function: Callable[..., Any], *args: Any) -> Any:
-    """Calls a function of trees of arrays, in a larger program of a CPU, as few kernels if that can be; not nested.
+    """Calls a function of trees of arrays, in a larger program of a CPU, as few kernels if that can be.
 
-    It cannot where XLA divides the program among devices, whose messages no kernel holds.
+    It cannot where XLA divides the program among devices, whose messages no kernel holds. In the program of one world,
+    all of which is put into few kernels, it is none by itself: they are not nested.
     """
-    if divided():
+    if divided() or alone():
         return function(*args)
     leaves, tree = jax.tree.flatten(args)
     program, result = jax.make_jaxpr(
@@ -291,7 +293,7 @@ def _own_program(eqn: Any) -> ClosedJaxpr | None:
 def _program_of(compute: Callable[..., Any], params: Any, types: tuple[Any, ...], wide: bool) -> ClosedJaxpr:
     """The jaxpr of a computation of jaxsim's own."""
     del wide
-    with lowering_for("cpu"):
+    with lowering_for("cpu", alone=True):
         return jax.make_jaxpr(functools.partial(compute, **dict(params)))(*types)
 
 

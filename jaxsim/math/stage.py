@@ -5,7 +5,7 @@ consumers; in a chain of stages this grows exponentially. There a boundary is a 
 GPUs and TPUs does not fuse *inside* such a call at all, so every slice would be a kernel: there a stage is an ordinary
 call, which is inlined. The choice goes by the platform that a program is lowered for, which `worlds` knows and which
 may be another than that of the machine. Whatever else differs by platform asks `platform` too; `divided` tells whether
-XLA divides the program among several devices.
+XLA divides the program among several devices, `alone` whether it is of one world.
 
 A derivative keeps what goes into such a call and computes the inside again: it is a few operations on each number,
 and what would be kept of it instead is a kernel each on the way there. What is long, or has a search inside, is a
@@ -24,6 +24,7 @@ import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
 __all__ = [
+    "alone",
     "apart",
     "common_platform",
     "divided",
@@ -41,6 +42,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 class _Chosen(threading.local):
     platform: str | None = None
     divided: bool = False
+    alone: bool = False
 
 
 _chosen = _Chosen()
@@ -69,6 +71,11 @@ def divided() -> bool:
     return _chosen.divided
 
 
+def alone() -> bool:
+    """Whether all of what is traced now is put into few kernels of a CPU, as the program of one world is."""
+    return _chosen.alone
+
+
 def x64() -> bool:
     """Whether what is traced now has numbers of 64 bits where nothing else is said."""
     config: Any = jax.config
@@ -76,14 +83,14 @@ def x64() -> bool:
 
 
 @contextlib.contextmanager
-def lowering_for(platform: str, divided: bool = False) -> Iterator[None]:
-    """Chooses the platform of what is traced inside, and whether XLA divides it among several devices."""
-    before = _chosen.platform, _chosen.divided
-    _chosen.platform, _chosen.divided = platform, divided
+def lowering_for(platform: str, divided: bool = False, alone: bool = False) -> Iterator[None]:
+    """Chooses for what is traced inside what `platform`, `divided` and `alone` tell."""
+    before = _chosen.platform, _chosen.divided, _chosen.alone
+    _chosen.platform, _chosen.divided, _chosen.alone = platform, divided, alone
     try:
         yield
     finally:
-        _chosen.platform, _chosen.divided = before
+        _chosen.platform, _chosen.divided, _chosen.alone = before
 
 
 def stage(function: _F) -> _F:
@@ -115,7 +122,7 @@ def _staged(function: _F, again: bool, mark: dict[str, str] = _STAGE) -> _F:
     """Makes a function a stage; `again`: whether a derivative computes it again; `mark`: of its call on a CPU."""
 
     @functools.lru_cache(maxsize=256)
-    def compiled(names: tuple[str, ...], platform: str, divided: bool) -> Callable[..., Any]:
+    def compiled(names: tuple[str, ...], platform: str, divided: bool, alone: bool) -> Callable[..., Any]:
         @functools.wraps(function)
         def body(*args: Any, **static: Any) -> Any:
             run = functools.partial(function, **static)
@@ -123,7 +130,7 @@ def _staged(function: _F, again: bool, mark: dict[str, str] = _STAGE) -> _F:
                 run = jax.checkpoint(run, prevent_cse=False)
             # said again of what is inside: when JAX traces the inside again, to differentiate it, it is inside the mark
             with (
-                lowering_for(platform, divided),
+                lowering_for(platform, divided, alone),
                 set_xla_metadata(inlineable="true" if platform == "cpu" else None),
             ):
                 return run(*args)
@@ -132,7 +139,7 @@ def _staged(function: _F, again: bool, mark: dict[str, str] = _STAGE) -> _F:
 
     @functools.wraps(function)
     def call(*args: Any, **static: Any) -> Any:
-        run = compiled(tuple(static), platform(), divided())
+        run = compiled(tuple(static), platform(), divided(), alone())
         if platform() != "cpu":
             return run(*args, **static)
         with set_xla_metadata(**mark):

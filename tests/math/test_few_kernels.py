@@ -223,6 +223,22 @@ def test_what_a_primitive_of_jaxsim_computes_counts(monkeypatch):
     np.testing.assert_allclose(lowered.compile()(SIGNED)[0], twelve(SIGNED), rtol=1e-13)
 
 
+def test_trees_alike_are_in_the_kernels_of_one_world(monkeypatch):
+    """They are solved in loops over rows, side by side as worlds are, which elsewhere is a kernel by itself."""
+    body = "<body><freejoint/><geom size='.1'/></body>"
+    model = jaxsim.load_model(f"<mujoco><worldbody>{body}{body}</worldbody></mujoco>")
+    made = []
+
+    def kept(program):
+        made.append(in_few_kernels(program))
+        return made[-1]
+
+    monkeypatch.setattr("jaxsim.worlds.in_few_kernels", kept)
+    jax.jit(jaxsim.step).lower(model, jaxsim.make_data(model))
+    assert len(made) == 1
+    assert made[0] is not None
+
+
 @pytest.mark.optimised
 def test_one_world_is_as_in_a_batch():
     model = jaxsim.load_model(models.path("quadruped"))
