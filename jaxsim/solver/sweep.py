@@ -21,7 +21,7 @@ from jaxsim.math import safe
 from jaxsim.math.axis import contract, take
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.gather import Index, rows_by_world, widen
-from jaxsim.math.stage import stage
+from jaxsim.math.stage import alone, stage
 from jaxsim.pytree import Record, leaf, static
 from jaxsim.solver import linalg
 from jaxsim.solver.ball import least_in_ball
@@ -127,8 +127,22 @@ def _order(used: Array, rank: Index) -> tuple[Array, Array, Array]:
         before = jnp.cumsum(sorted_used, axis=0, dtype=int) - sorted_used
         place = take(jnp.where(sorted_used, before, n), np.argsort(sequence))
         return jnp.asarray(sequence.astype(np.int32))[picked], place, count
-    order = jnp.argsort(jnp.where(used, rank, np.iinfo(np.int32).max), axis=0, stable=True)
+    key = jnp.where(used, rank, np.iinfo(np.int32).max)
+    if alone():
+        return *_sorted_by_counting(key), count
+    order = jnp.argsort(key, axis=0, stable=True)
     return order, jnp.argsort(order, axis=0), count
+
+
+def _sorted_by_counting(key: Array) -> tuple[Array, Array]:
+    """The index at each place and the place of each index, by keys (n, 1): few kernels of a CPU have no sort."""
+    index = jnp.arange(len(key))[:, None]
+
+    def more(k: Array, place: Array) -> Array:
+        return place + ((key[k] < key) | ((key[k] == key) & (k < index)))
+
+    place = lax.fori_loop(0, len(key), more, jnp.zeros_like(index))
+    return jnp.zeros_like(index).at[place[:, 0]].set(index), place
 
 
 @stage

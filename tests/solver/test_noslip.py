@@ -11,6 +11,7 @@ import pytest
 import jaxsim
 from jaxsim.interop.mujoco import put_model
 from jaxsim.results import WarningBit
+from jaxsim.solver import sweep
 from jaxsim.structure.slots import slot_layout
 
 SLOPE = """
@@ -304,3 +305,10 @@ def test_derivatives_of_contacts_that_all_slip(cone):
     error = np.abs(tangent - differences).max(1)
     # a contact begins or ends within h in few
     assert np.sum(error > 1e-5) <= 1
+
+
+def test_few_kernels_sort_by_counting():
+    key = np.random.default_rng(4).integers(0, 9, (40, 1))
+    order, place = jax.jit(sweep._sorted_by_counting)(jnp.asarray(key))
+    np.testing.assert_array_equal(order, np.argsort(key, axis=0, kind="stable"))
+    np.testing.assert_array_equal(place, np.argsort(order, axis=0))
