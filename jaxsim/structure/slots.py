@@ -279,16 +279,16 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, single: bool, most: int
             portions.append(_Portion(k, dim, start, own, colliders[types], plane))
     plans, by_hand = _plan(static, pairs, portions, most), parse_budgets(static.max_geom_pairs)
     general = [p for p in portions if p.collider.general]
-    several = len({p.kind for p in general}) > 1
-    if several and sum(len(p.rows) for p in general) > _STATIC_GENERAL:
-        plans = _all_picked(plans)
+    many = sum(len(p.rows) for p in general) > _STATIC_GENERAL
+    some = functools.partial(_mixed, static, pairs, kinds, colliders, by_hand=by_hand)
+    if len({p.kind for p in general}) > 1 and (many or some(_selected(plans)) is not None):
+        # all are one kind, of which each world picks: a second search would be as much code as the first
+        plans = [
+            p._replace(slots=p.size) if any(q.collider.general for q in p.portions) else p for p in plans
+        ]
     selected = _selected(plans)
-    mixed = _mixed(static, pairs, kinds, colliders, selected, by_hand)
-    if several and mixed is not None and selected != _selected(_all_picked(plans)):
-        # the others too: a second search would be as much code as the first
-        plans = _all_picked(plans)
-        selected = _selected(plans)
-        mixed = _mixed(static, pairs, kinds, colliders, selected, by_hand)
+    mixed = some(selected)
+
     made: list[Kind] = []
     place: dict[int, int] = {}
     for k, (types, rows) in enumerate(kinds.items()):
@@ -306,11 +306,6 @@ def _layout(static: Static, pairs: GeomPairs, off: bool, single: bool, most: int
         groups.append(_group(static, pairs, plan, made, place, start))
         start = groups[-1].stop
     return SlotLayout(tuple(groups), tuple(made), pairs)
-
-
-def _all_picked(plans: list[_Plan]) -> list[_Plan]:
-    """Plans by which each world picks from all pairs of the general collider."""
-    return [p._replace(slots=p.size) if any(q.collider.general for q in p.portions) else p for p in plans]
 
 
 def _selected(plans: list[_Plan]) -> set[int]:
