@@ -20,6 +20,9 @@ def run(name: str) -> dict:
 def test_coming_from_mujoco():
     names = run("coming-from-mujoco.md")
     assert names["data"].time == names["d"].time > 0
+    assert [names["model"].body(k).name for k in range(3)] == ["world", "arm", "left_palm"]
+    assert names["model"].ngeom == 3
+    np.testing.assert_allclose(names["model"].dof_damping, 0.1)
 
 
 def test_concepts(capsys):
