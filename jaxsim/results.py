@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["BAD_STATE", "UnsupportedError", "WarningBit", "explain"]
+__all__ = ["UnsupportedError", "WarningBit", "explain", "is_lost"]
 
 
 class WarningBit(enum.IntFlag):
@@ -23,8 +23,13 @@ class WarningBit(enum.IntFlag):
     UNSUPPORTED = 1 << 7
 
 
-BAD_STATE = WarningBit.BAD_QPOS | WarningBit.BAD_QVEL | WarningBit.BAD_QACC
+_BAD_STATE = WarningBit.BAD_QPOS | WarningBit.BAD_QVEL | WarningBit.BAD_QACC
 """The bits of a world whose state was lost."""
+
+
+def is_lost(warning: Any) -> Any:
+    """Where bits of warnings, an array, say that a state was no longer finite: what comes after is no motion of it."""
+    return (warning & int(_BAD_STATE)) != 0
 
 
 class _Meaning(NamedTuple):

@@ -316,7 +316,7 @@ def _table(
 ) -> Any:
     from rich.table import Table
 
-    from jaxsim.results import BAD_STATE, WarningBit
+    from jaxsim.results import WarningBit, is_lost
 
     table = Table(title=f"{Path(name).stem}: {worlds:,} worlds x {steps:,} steps", show_header=False)
     table.add_column(style="bold")
@@ -328,7 +328,7 @@ def _table(
         table.add_row("pairs left out", _worlds(warning & WarningBit.PAIR_OVERFLOW != 0))
     limit = int(model.opt.iterations)
     table.add_row(f"not converged in {limit} iterations", _worlds(warning & WarningBit.NOT_CONVERGED != 0))
-    table.add_row("non-finite", _worlds(~finite | (warning & BAD_STATE != 0)))
+    table.add_row("non-finite", _worlds(~finite | is_lost(warning)))
     return table
 
 

@@ -116,7 +116,7 @@ def measure(model: Any, worlds: int, steps: int, seed: int) -> Sizes:
     from jaxsim import parallel
     from jaxsim.cli.rollout import starting_pose
     from jaxsim.collision.broad import count_in_reach
-    from jaxsim.results import BAD_STATE, WarningBit
+    from jaxsim.results import WarningBit, is_lost
     from jaxsim.structure.controls import control_range
     from jaxsim.structure.slots import slot_layout
     from jaxsim.worlds import lift
@@ -144,7 +144,7 @@ def measure(model: Any, worlds: int, steps: int, seed: int) -> Sizes:
     keys, away = jax.random.split(jax.random.key(seed), worlds), jnp.arange(worlds) % 4 != 0
     ncon, pairs, warning = jax.jit(parallel.vmap(one, mesh=mesh))(*parallel.spread((keys, away), mesh))
     warning = np.asarray(warning)
-    good = warning & BAD_STATE == 0
+    good = ~is_lost(warning)
     if not good.any():
         raise CommandError("all worlds came to a state that is not finite or too fast; try fewer --steps")
     full = warning[good] & (WarningBit.CONTACT_OVERFLOW | WarningBit.PAIR_OVERFLOW) != 0

@@ -33,7 +33,7 @@ from jaxsim.interop.mujoco import make_data
 from jaxsim.math.random import check_key
 from jaxsim.model import Model
 from jaxsim.pipeline.forward import forward, step
-from jaxsim.results import BAD_STATE
+from jaxsim.results import is_lost
 from jaxsim.structure.controls import control_range
 
 __all__ = ["Env", "State"]
@@ -228,7 +228,7 @@ class Env(abc.ABC):
         data = self.disturb(data, info)
         data = step(self.model, data, self._substeps)
         # bits of earlier episodes stay, and do not end this one
-        broken = _broke(data.warning) | (_broke(before) & (state.done > 0))
+        broken = is_lost(data.warning) | (is_lost(before) & (state.done > 0))
         parts = self.rewards(data, action, info)
         check_rewards(parts, self._weights)
         # a world that flew apart was put back by the simulation: what it earned there is nothing
@@ -245,8 +245,3 @@ class Env(abc.ABC):
     @property
     def _weights(self) -> dict[str, float]:
         return checked_weights(self.config)
-
-
-def _broke(warning: Array) -> Array:
-    """Whether a simulation's bits say that its state was no longer finite."""
-    return (warning & int(BAD_STATE)) != 0

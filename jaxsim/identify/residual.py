@@ -27,7 +27,7 @@ from jaxsim.enums import JointType
 from jaxsim.identify.parameters import Parameter, apply, coordinates
 from jaxsim.model import Model
 from jaxsim.pipeline.make_data import make_data
-from jaxsim.results import BAD_STATE
+from jaxsim.results import is_lost
 from jaxsim.rollout import rollout
 from jaxsim.support.position import differentiate_pos, integrate_pos
 
@@ -203,7 +203,7 @@ class Residual:
             )
             after, path = rollout(model, data, w.ctrl, fields=fields, substeps=self._substeps)
             # a world that flew apart was put back to qpos0: finite, and no motion of the model
-            lost = jnp.where((after.warning & int(BAD_STATE)) != 0, jnp.inf, 0.0)
+            lost = jnp.where(is_lost(after.warning), jnp.inf, 0.0)
             end = [
                 differentiate_pos(model, 1.0, goal[0], path["qpos"][-1]),
                 path["qvel"][-1] - goal[1],

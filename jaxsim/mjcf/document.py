@@ -300,21 +300,8 @@ class Document:
             raise TypeError(
                 f"attach: other is of type {type(other).__name__}; expected a Spec, as of jaxsim.Spec.from_file(path)"
             )
-        for what, element, document in (("parent", parent, self), ("part", part, other)):
-            if element is _WORLD:
-                continue
-            if not isinstance(element, Element):
-                raise TypeError(
-                    f"attach: {what} is {element!r}; expected an element, as of spec.find('body', name), which gives "
-                    "None where there is none of that name"
-                )
-            places = ("body", "frame", "worldbody", *(["site"] if what == "parent" else []))
-            if element.tag not in places:
-                raise element.error(f"attach: {what} must be a body or a frame")
-            if not any(above is document.root for above in element.ancestors()):
-                raise element.error(f"attach: {what} is in {'another' if element.parent else 'no'} model")
-        parent = self.worldbody if parent is _WORLD or parent is None else parent
-        part = None if part is _WORLD else part
+        parent = self.worldbody if parent is _WORLD else self._place("parent", parent, "site")
+        part = None if part is _WORLD else other._place("part", part)
         if parent.tag == "site":
             parent = self._frame_at(parent)
         namespace = Namespace(prefix, suffix)
@@ -330,6 +317,24 @@ class Document:
         keyframes.finish()
         names.check(self)
         return added
+
+    def _place(self, what: str, element: Any, *others: str) -> Element:
+        """A body, frame or element with one of the other tags of this model.
+
+        Raises:
+            TypeError: it is no element.
+            MjcfError: it is another element, or in another model.
+        """
+        if not isinstance(element, Element):
+            raise TypeError(
+                f"attach: {what} is {element!r}; expected an element, as of spec.find('body', name), which gives "
+                "None where there is none of that name"
+            )
+        if element.tag not in ("body", "frame", "worldbody", *others):
+            raise element.error(f"attach: {what} must be a body or a frame")
+        if not any(above is self.root for above in element.ancestors()):
+            raise element.error(f"attach: {what} is in {'another' if element.parent else 'no'} model")
+        return element
 
     def _frame_at(self, site: Element) -> Element:
         """A new frame in the place of a site.

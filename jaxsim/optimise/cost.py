@@ -17,7 +17,7 @@ from jaxsim.data import STATE_FIELDS, Data
 from jaxsim.model import Model
 from jaxsim.pipeline.admit import admit
 from jaxsim.pipeline.forward import step
-from jaxsim.results import BAD_STATE
+from jaxsim.results import is_lost
 
 __all__ = [
     "Cost",
@@ -86,7 +86,7 @@ def lost(state: State, dtype: Any) -> Array:
 
     What comes after a reset is no motion of the model, and may well be near the goal.
     """
-    return jnp.where((state.warning & int(BAD_STATE)) != 0, jnp.inf, 0.0).astype(dtype)
+    return jnp.where(is_lost(state.warning), jnp.inf, 0.0).astype(dtype)
 
 
 def fresh(state: State) -> State:
