@@ -123,6 +123,7 @@ def _fill(model: Model, m: Any, data: Any) -> Any:
         d.M[:] = np.asarray(data.M)[m_places(model, m)]
         mujoco.mj_factorM(m, d)
         address = _contacts(model, d, data)
+        d.tendon_efcadr[:] = -1
         if data.nefc:
             _rows(model, m, d, data, address)
         mujoco.mj_transmission(m, d)  # whose adhesive bodies read contacts and their rows

@@ -176,6 +176,18 @@ def test_fresh_data_and_first_halves():
         assert error(getattr(half, name), getattr(d, name)) < TOLERANCE, name
 
 
+def test_a_tendon_without_rows_has_no_first_one():
+    hinge = '<body><joint name="j"/><geom size=".1"/></body>'
+    fixed = '<fixed limited="true" range="-1 1"><joint joint="j" coef="1"/></fixed>'
+    m = mujoco.MjModel.from_xml_string(
+        f"<mujoco><worldbody>{hinge}</worldbody><tendon>{fixed}</tendon></mujoco>"
+    )
+    model = jaxsim.put_model(m)
+    for angle, first in ((0.0, -1), (1.5, 0)):
+        data = jaxsim.forward(model, jaxsim.make_data(model).replace(qpos=jnp.array([angle])))
+        np.testing.assert_array_equal(jaxsim.get_data(m, data).tendon_efcadr, [first])
+
+
 def test_warnings():
     m, model, step, _ = problem("contacts, pyramids")
     data = jaxsim.make_data(model)
