@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from jaxsim.math.axis import concat, take
 from jaxsim.math.constants import MINVAL
@@ -86,9 +86,8 @@ def read(model: Model, history: Array, channels: Channels, time: Array) -> Array
     """Values (n, dim, W) of channels at times (n, W): held before the first sample and after the last."""
     ring = _ring(history, channels)
     last = channels.samples - 1
-    number = jnp.sum(
-        ring.times < time[:, None], axis=1, dtype=jnp.int32
-    )  # of the first sample not before `time`
+    # of the first sample not before `time`; one of the same time is not, on whichever side rounding puts it
+    number = jnp.sum(ring.times < (time - _tolerance(model))[:, None], axis=1, dtype=jnp.int32)
 
     def sample(number: Array) -> tuple[Array, Array]:
         place = ring.place(jnp.clip(number, 0, last))
@@ -98,16 +97,16 @@ def read(model: Model, history: Array, channels: Channels, time: Array) -> Array
     t1, after = sample(number)
     exact = _same(model, time, t1) & (number <= last)
     if channels.interp == 0:
-        between = before
+        between = jnp.where(exact[:, None], after, before)
     else:
         span = jnp.where(t1 > t0, t1 - t0, 1)
         s = ((time - t0) / span)[:, None]
-        between = before + s * (after - before)
+        # at a sample, where delays of whole steps end, its value, with the derivative of the curve before it
+        s = jnp.where(exact[:, None], 1 + s - lax.stop_gradient(s), s)
+        between = (1 - s) * before + s * after
         if channels.interp == 2:
             between = _cubic(s, span[:, None], before, after, *_slopes(sample, number, last))
-    return jnp.where(
-        ((number == 0) | exact)[:, None], after, jnp.where((number > last)[:, None], before, between)
-    )
+    return jnp.where((number == 0)[:, None], after, jnp.where((number > last)[:, None], before, between))
 
 
 def _slopes(sample: Callable[[Array], tuple[Array, Array]], number: Array, last: int) -> tuple[Array, Array]:

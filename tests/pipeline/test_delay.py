@@ -83,3 +83,27 @@ def test_gradient_reaches_back_by_the_delay():
 
     matrix = jax.jit(jax.jacrev(force))(jnp.arange(6.0))
     np.testing.assert_allclose(matrix, np.eye(6, k=-2), atol=1e-12)
+
+
+@pytest.mark.parametrize("interp", ["linear", "cubic"])
+def test_derivative_by_a_delay_of_whole_steps(interp):
+    """Samples are read just where they stand: the derivative is the curve's there, of one side if it has a corner."""
+    history = f'nsample="6" delay="0.004" interp="{interp}"'
+    _, model = load(
+        XML[: XML.index("<actuator>")] + f'<actuator><motor joint="a" {history}/></actuator>'
+        f'<sensor><jointpos joint="a" {history}/></sensor></mujoco>'
+    )
+    controls = jnp.sin(jnp.arange(9.0))[:, None]
+
+    def end(more):
+        delays = model.replace(
+            actuator_delay=model.actuator_delay + more[0], sensor_delay=model.sensor_delay + more[1]
+        )
+        after, _ = jaxsim.rollout(delays, jaxsim.make_data(model), controls)
+        return jnp.array([1e2 * after.qvel[0], 1e5 * after.sensordata[0]])
+
+    x, h, run = jnp.zeros(2), 1e-7, jax.jit(end)
+    ahead = np.transpose([(run(h * e) - run(x)) / h for e in jnp.eye(2)])
+    assert np.abs(np.diag(ahead)).min() > 0.1
+    np.testing.assert_allclose(jax.jit(jax.jacfwd(end))(x), ahead, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(jax.jit(jax.jacrev(end))(x), ahead, rtol=1e-3, atol=1e-3)
