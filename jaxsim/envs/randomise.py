@@ -49,7 +49,7 @@ def randomise(
     Each quantity is scaled by a number drawn uniformly from its range: one a world for friction, one a body for mass
     (its inertia with it), one a degree of freedom for damping and armature, one an actuator for gains (of a muscle its
     greatest force, of a DC motor its motor constant; of other types all parameters of gain and bias). Numbers that
-    the compiler derives from these (`body_subtreemass`, `dof_invweight0` ...) are not: as in mjSpec's practice they
+    the compiler derives from these (`dof_invweight0`, `actuator_acc0` ...) are not: as in mjSpec's practice they
     are the nominal model's; call `set_const` on the result where that matters.
 
     Args:

@@ -26,7 +26,7 @@ from jaxsim.solver import linalg
 from jaxsim.structure.sparsity import tree_structure
 from jaxsim.structure.trees import m_entries, tree
 
-__all__ = ["com_pos", "crb", "joint_inertia", "root_offset"]
+__all__ = ["com_pos", "crb", "joint_inertia", "root_offset", "subtree_mass"]
 
 _MIN_MASS = 1e-15
 """Subtrees lighter than this (kg) have their centre of mass at the body's own."""
@@ -37,10 +37,15 @@ def root_offset(model: Model, data: Data, points: Array, bodies: np.ndarray) -> 
     return points - take(data.subtree_com, model.body_rootid[bodies])
 
 
+def subtree_mass(model: Model) -> Array:
+    """Masses (nbody, 1 or W) of bodies and all below them, of `body_mass` as it is: it may have been replaced."""
+    return mask_product(tree(model.static).descendants, model.body_mass)
+
+
 def com_pos(model: Model, data: Data) -> Data:
     """Computes subtree_com, cinert and cdof."""
     moment = mask_product(tree(model.static).descendants, scale(model.body_mass[:, None], data.xipos))
-    data = data.replace(subtree_com=_centres(moment, model.body_subtreemass[:, None], data.xipos))
+    data = data.replace(subtree_com=_centres(moment, subtree_mass(model)[:, None], data.xipos))
     offset = root_offset(model, data, data.xipos, np.arange(model.nbody))
     cinert = _inertias(model.body_inertia, data.ximat, offset, model.body_mass)
     cdof = _motion_axes(data.xaxis, data.xmat, data.xanchor, data.subtree_com, static=model.static)

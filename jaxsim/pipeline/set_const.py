@@ -27,7 +27,7 @@ from jaxsim.model import Model
 from jaxsim.pipeline.blank import blank, initial_state
 from jaxsim.pipeline.bounds import dof_lengths, geom_bounds
 from jaxsim.pipeline.fluid import geom_fluid
-from jaxsim.pipeline.inertia import com_pos, joint_inertia, root_offset
+from jaxsim.pipeline.inertia import com_pos, joint_inertia, root_offset, subtree_mass
 from jaxsim.pipeline.kinematics import kinematics
 from jaxsim.pipeline.tendon import tendon, tendon_armature
 from jaxsim.pipeline.transmission import transmission
@@ -62,7 +62,7 @@ def native_constants(model: Model) -> dict[str, Array]:
     fields = geom_bounds(model)
     if model.has("geom_fluid"):
         fields["geom_fluid"] = geom_fluid(model)
-    fields["body_subtreemass"] = mask_product(tree(model.static).descendants, model.body_mass)
+    fields["body_subtreemass"] = subtree_mass(model)
     model = model.replace(**fields)
     data = blank(model, buffers=False).replace(work=Work())
     data = worlds.expand(data).replace(**initial_state(model))

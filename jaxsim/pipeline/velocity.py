@@ -19,7 +19,7 @@ from jaxsim.math.axis import concat, mask_product, split, take
 from jaxsim.math.stage import stage
 from jaxsim.math.vector import scale
 from jaxsim.model import Model
-from jaxsim.pipeline.inertia import root_offset
+from jaxsim.pipeline.inertia import root_offset, subtree_mass
 from jaxsim.pytree import Static
 from jaxsim.structure.trees import tree
 
@@ -145,7 +145,7 @@ def subtree_vel(model: Model, data: Data) -> Data:
     own = spatial.matvec_transposed(data.ximat, angular) * model.body_inertia
     spin = spatial.matvec(data.ximat, own)
     total = mask_product(masks.descendants, momentum)
-    linvel = total / jnp.maximum(model.body_subtreemass, 1e-15)[:, None]
+    linvel = total / jnp.maximum(subtree_mass(model), 1e-15)[:, None]
     about_root = spin + spatial.cross(arm, momentum)
     about_root = mask_product(masks.descendants, about_root)
     moved = root_offset(model, data, data.subtree_com, np.arange(model.nbody))

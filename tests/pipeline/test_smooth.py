@@ -5,6 +5,7 @@ import mujoco
 import numpy as np
 import pytest
 
+import jaxsim
 from jaxsim.structure.trees import m_entries
 from tests.pipeline import scenes
 from tests.pipeline.oracle import error, load, put_state, smooth, states
@@ -96,3 +97,18 @@ def test_the_world_stays_where_it_is():
     data = put_state(model, next(iter(states(m))))
     moved = model.replace(body_pos=model.body_pos.at[0].add(1.0), body_quat=model.body_quat.at[0].add(0.3))
     assert error(jitted(moved, data).xpos, jitted(model, data).xpos) == 0
+
+
+def test_centres_of_mass_follow_masses_that_are_replaced():
+    """Without set_const, which C needs: a centre must not move with the distance to the origin."""
+    m, model = load(scenes.MIXED)
+    heavier = m.body_mass * np.linspace(1, 2, m.nbody)
+    (d,) = states(m, n=1)
+    model = model.replace(body_mass=heavier)
+    ours = jaxsim.subtree_vel(model, jitted(model, put_state(model, d)))
+    m.body_mass[:] = heavier
+    mujoco.mj_setConst(m, mujoco.MjData(m))
+    mujoco.mj_forward(m, d)
+    mujoco.mj_subtreeVel(m, d)
+    for name in ("subtree_com", "cinert", "cdof", "cvel", "subtree_linvel"):
+        assert error(getattr(ours, name), getattr(d, name)) < TOLERANCE, name
