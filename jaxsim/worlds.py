@@ -37,17 +37,12 @@ from jaxsim.math.gather import width_of
 from jaxsim.math.stage import common_platform, is_divided, platform, x64
 from jaxsim.pytree import bare
 
-__all__ = ["expand", "in_each", "lift", "squeeze"]
+__all__ = ["expand", "in_each", "lift"]
 
 
 def expand(tree: Any) -> Any:
     """Gives every array of one world a worlds axis of width 1."""
     return jax.tree.map(lambda x: jnp.asarray(x)[..., None], tree)
-
-
-def squeeze(tree: Any) -> Any:
-    """Removes a worlds axis of width 1."""
-    return jax.tree.map(lambda x: x[..., 0], tree)
 
 
 def in_each(function: Callable[..., Any], name: str) -> Callable[..., Any]:

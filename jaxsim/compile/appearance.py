@@ -29,7 +29,7 @@ def compile_material(document: Document, element: Element, index: int) -> Materi
     """Reads one material.
 
     Raises:
-        MjcfError: it has both a texture and layers.
+        MjcfError: it has no name.
     """
     if not element.name:
         raise element.error("a material needs a name", attribute="name")
@@ -38,8 +38,6 @@ def compile_material(document: Document, element: Element, index: int) -> Materi
         if source.get("texture"):
             textures[_ROLES.index("rgb")] = (source["texture"], element)
         for layer in source.find_all("layer"):
-            if "texture" in source:
-                raise layer.error("a material has either a texture or layers")
             textures[_ROLES.index(layer["role"])] = (layer["texture"], layer)
     return Material(element, document.resolve(element), element.name, index, textures)
 

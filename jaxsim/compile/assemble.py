@@ -39,30 +39,15 @@ from jaxsim.structure.snaps import frame_snaps
 __all__ = ["compile_document", "meshes_with_hulls"]
 
 
-def compile_document(
-    document: Document,
-    nconmax: int | None = None,
-    njmax: int | None = None,
-    max_geom_pairs: str | int | None = None,
-) -> Model:
-    """Compiles a model; every numeric field is the C compiler's.
-
-    Args:
-        document: the model.
-        nconmax: contact slots of a world; what the model asks for if None, see `_buffers`.
-        njmax: constraint rows of a world; as many as it may have if None or -1.
-        max_geom_pairs: pairs that the broad phase keeps; what the model asks for if None.
+def compile_document(document: Document) -> Model:
+    """Compiles a model, with the buffer sizes that it asks for; every numeric field is the C compiler's.
 
     Raises:
         MjcfError: the model is not valid, or uses a feature that is not built.
-        ValueError: a size is less than -1.
     """
-    budgets = None if max_geom_pairs is None else str(max_geom_pairs)
-    given = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": budgets}
-    sizes = {name: size for name, size in given.items() if size is not None}
     try:
         with np.errstate(all="ignore"):
-            model = with_voxels(from_fields(_compile(document)))
+            return with_voxels(from_fields(_compile(document)))
     except MjcfError:
         raise
     except ArithmeticError as error:
@@ -71,7 +56,6 @@ def compile_document(
         ) from None
     except ValueError as error:
         raise document.root.error(f"the model cannot be compiled: {error}") from error
-    return model.replace(**sizes)
 
 
 def _compile(document: Document) -> dict[str, Any]:

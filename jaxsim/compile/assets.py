@@ -12,7 +12,7 @@ from jaxsim.compile.texture import Texture, compile_texture
 from jaxsim.hints import nearest
 from jaxsim.mjcf import Document, Element
 
-__all__ = ["Assets", "asset_name", "compile_assets"]
+__all__ = ["Assets", "compile_assets"]
 
 
 @dataclass(eq=False)
@@ -64,7 +64,7 @@ def compile_assets(document: Document, hulls: set[str], discard_visual: bool) ->
     section = document.root.find("asset")
     assets = Assets()
     for element in section.children if section is not None else ():
-        name = asset_name(element)
+        name = element.name
         if element.tag == "mesh":
             assets.meshes.append(compile_mesh(document, element, name, len(assets.meshes), name in hulls))
         elif element.tag == "hfield":
@@ -74,11 +74,3 @@ def compile_assets(document: Document, hulls: set[str], discard_visual: bool) ->
         elif element.tag == "material" and not discard_visual:
             assets.materials.append(compile_material(document, element, len(assets.materials)))
     return assets
-
-
-def asset_name(element: Element) -> str:
-    """Returns an asset's name; without one, its file's name less the extension."""
-    if element.name:
-        return element.name
-    file = str(element.get("file", "")).replace("\\", "/").rsplit("/", 1)[-1]
-    return file.rsplit(".", 1)[0]

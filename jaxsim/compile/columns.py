@@ -12,7 +12,7 @@ import numpy as np
 from jaxsim.mjcf.schema import landing
 from jaxsim.model import Model
 
-__all__ = ["column", "columns", "empty_fields", "landed"]
+__all__ = ["addresses", "column", "columns", "empty_fields", "gated", "landed"]
 
 
 @cache
@@ -48,6 +48,16 @@ def column(name: str, rows: Sequence[Any] | np.ndarray) -> np.ndarray:
 def columns(rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Returns the arrays of several fields, from the rows of each."""
     return {name: column(name, values) for name, values in rows.items()}
+
+
+def addresses(sizes: Sequence[int]) -> list[int]:
+    """Returns where each of some lists begins that follow each other in one array."""
+    return [0, *np.cumsum(sizes).tolist()][: len(sizes)]
+
+
+def gated(sizes: Sequence[int], first: int = 0) -> list[int]:
+    """Returns the same of lists that begin at `first`, -1 of an empty list."""
+    return [first + start if size else -1 for start, size in zip(addresses(sizes), sizes, strict=True)]
 
 
 def landed(key: str, start: str, objects: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

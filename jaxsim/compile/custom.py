@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.compile.columns import column
+from jaxsim.compile.columns import addresses, column
 from jaxsim.compile.names import Names
 from jaxsim.enums import ObjType
 from jaxsim.mjcf import Document, Element
@@ -26,15 +26,14 @@ def compile_custom(document: Document, names: Names) -> dict[str, Any]:
     """Returns the fields of custom data, and registers their names.
 
     Raises:
-        MjcfError: a field is empty, too long, or names an unknown object.
+        MjcfError: a tuple is empty, or names an unknown object.
     """
     section = document.root.find("custom")
     groups: dict[str, list[Element]] = {}
     for kind in ("numeric", "text", "tuple"):
         groups[kind] = section.find_all(kind) if section is not None else []
         names.add(kind, [_Named(e, e.name, k) for k, e in enumerate(groups[kind])])
-    fields = {**_numerics(groups["numeric"]), **_texts(groups["text"]), **_tuples(names, groups["tuple"])}
-    return fields
+    return {**_numerics(groups["numeric"]), **_texts(groups["text"]), **_tuples(names, groups["tuple"])}
 
 
 def _numerics(elements: list[Element]) -> dict[str, Any]:
@@ -42,30 +41,22 @@ def _numerics(elements: list[Element]) -> dict[str, Any]:
     for element in elements:
         values = np.asarray(element.get("data", ()), float)
         size = element.get("size", values.size)
-        if values.size > size:
-            raise element.error(f"more than size={size} numbers", attribute="data")
-        if size < 1:
-            raise element.error("give size or data", attribute="data")
         data.append(np.concatenate([values, np.zeros(size - values.size)]))
         sizes.append(size)
     return {
         "nnumeric": len(elements),
-        "numeric_adr": column("numeric_adr", _starts(sizes)),
+        "numeric_adr": column("numeric_adr", addresses(sizes)),
         "numeric_size": column("numeric_size", sizes),
         "numeric_data": np.concatenate(data) if data else np.zeros(0),
     }
 
 
 def _texts(elements: list[Element]) -> dict[str, Any]:
-    texts = []
-    for element in elements:
-        if not element.get("data"):
-            raise element.error("the text cannot be empty", attribute="data")
-        texts.append(element["data"].encode() + b"\0")
+    texts = [element["data"].encode() + b"\0" for element in elements]
     sizes = [len(text) for text in texts]
     return {
         "ntext": len(texts),
-        "text_adr": column("text_adr", _starts(sizes)),
+        "text_adr": column("text_adr", addresses(sizes)),
         "text_size": column("text_size", sizes),
         "text_data": b"".join(texts),
     }
@@ -90,13 +81,9 @@ def _tuples(names: Names, elements: list[Element]) -> dict[str, Any]:
             objprm.append(child.get("prm", 0.0))
     return {
         "ntuple": len(elements),
-        "tuple_adr": column("tuple_adr", _starts(sizes)),
+        "tuple_adr": column("tuple_adr", addresses(sizes)),
         "tuple_size": column("tuple_size", sizes),
         "tuple_objtype": column("tuple_objtype", objtype),
         "tuple_objid": column("tuple_objid", objid),
         "tuple_objprm": column("tuple_objprm", objprm),
     }
-
-
-def _starts(sizes: list[int]) -> list[int]:
-    return [0, *np.cumsum(sizes).tolist()][: len(sizes)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.compile.columns import column
+from jaxsim.compile.columns import addresses, column
 from jaxsim.mjcf import Document, Element
 
 __all__ = ["HField", "compile_hfield", "hfield_fields"]
@@ -37,8 +37,6 @@ def compile_hfield(document: Document, element: Element, name: str, index: int) 
     """
     values: Any = document.resolve(element)
     size = tuple(values["size"].tolist())
-    if min(size) <= 0:
-        raise element.error("all sizes must be positive", attribute="size")
     nrow, ncol = values["nrow"], values["ncol"]
     if values["file"]:
         if nrow or ncol or values["elevation"] is not None:
@@ -95,8 +93,6 @@ def _inline(element: Element, nrow: int, ncol: int, elevation: np.ndarray | None
         raise element.error("the height field is too large", attribute="nrow")
     if elevation is None:
         return np.zeros((nrow, ncol), np.float32)
-    if elevation.size != nrow * ncol:
-        raise element.error(f"expected nrow*ncol = {nrow * ncol} numbers", attribute="elevation")
     return elevation.astype(np.float32).reshape(nrow, ncol)[::-1]
 
 
@@ -116,6 +112,6 @@ def hfield_fields(hfields: list[HField]) -> dict[str, Any]:
         "hfield_size": column("hfield_size", [h.size for h in hfields]),
         "hfield_nrow": column("hfield_nrow", [h.data.shape[0] for h in hfields]),
         "hfield_ncol": column("hfield_ncol", [h.data.shape[1] for h in hfields]),
-        "hfield_adr": column("hfield_adr", [0, *np.cumsum(counts).tolist()][: len(counts)]),
+        "hfield_adr": column("hfield_adr", addresses(counts)),
         "hfield_data": column("hfield_data", data),
     }

@@ -39,20 +39,15 @@ def _limits(joint: Joint) -> None:
     element, values, type = joint.element, joint.values, joint.type
     auto = joint.settings.autolimits
     if type != JointType.FREE:
-        joint.limited = is_limited(element, values, auto, "limited", "range")
+        joint.limited = is_limited(element, values, auto, "limited", "range", ordered=type != JointType.BALL)
     low, high = joint.range
     if joint.limited:
-        if low >= high and type != JointType.BALL:
-            raise element.error("range[0] must be below range[1]", attribute="range")
         if low and type == JointType.BALL:
             raise element.error("range[0] of a ball joint must be 0", attribute="range")
         if type in (JointType.HINGE, JointType.BALL):
             joint.range = (joint.settings.radians(low), joint.settings.radians(high))
     if type in (JointType.HINGE, JointType.SLIDE):
         joint.actfrclimited = is_limited(element, values, auto, "actuatorfrclimited", "actuatorfrcrange")
-        low, high = values["actuatorfrcrange"].tolist()
-        if joint.actfrclimited and low >= high:
-            raise element.error("range[0] must be below range[1]", attribute="actuatorfrcrange")
 
 
 def _spring(joint: Joint) -> None:

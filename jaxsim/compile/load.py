@@ -12,6 +12,7 @@ from jaxsim.compile.assemble import compile_document
 from jaxsim.mjcf import Document
 from jaxsim.mjcf.errors import MjcfError
 from jaxsim.model import Model
+from jaxsim.structure.budgets import given_sizes
 
 __all__ = ["load_model"]
 
@@ -46,15 +47,13 @@ def load_model(
     if not isinstance(source, str | bytes | PathLike):
         remedy = "; jaxsim.put_model copies the C engine's" if type(source).__name__ == "MjModel" else ""
         raise TypeError(f"load_model: expected a path or XML text, got {type(source).__name__}{remedy}")
+    sizes = given_sizes(nconmax, njmax, max_geom_pairs)
     if isinstance(source, bytes) or (
         isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
     ):
         document = Document.from_string(source, assets, root=root, packages=packages)
     elif fspath(source).endswith(".npz"):
-        model = read_model(source)
-        budgets = None if max_geom_pairs is None else str(max_geom_pairs)
-        sizes = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": budgets}
-        return model.replace(**{name: size for name, size in sizes.items() if size is not None})
+        return read_model(source).replace(**sizes)
     else:
         file = fspath(source)
         if not file:
@@ -62,4 +61,4 @@ def load_model(
         if file in models.names() and not Path(file).exists():
             raise MjcfError(f"no such file; the bundled model is jaxsim.models.path({file!r})", file=file)
         document = Document.from_file(file, root, assets, packages)
-    return compile_document(document, nconmax, njmax, max_geom_pairs)
+    return compile_document(document).replace(**sizes)

@@ -78,7 +78,7 @@ def build_scene(document: Document) -> Scene:
     element = document.worldbody
     world = Body(element, Resolved(Element(schema()["body"]), []), scene.settings(element), name="world")
     scene.bodies = [world]
-    for body, child, frame in _walk(document, scene.settings, world, element, None):
+    for body, child, frame in _walk(document, scene.settings, world, element):
         _add(scene, body, child, frame)
     scene.renumber()
     scene.weld()
@@ -86,10 +86,10 @@ def build_scene(document: Document) -> Scene:
 
 
 def _walk(
-    document: Document, settings_of: SettingsOf, body: Body, parent: Element, frame: Frame
+    document: Document, settings_of: SettingsOf, body: Body, parent: Element
 ) -> Iterator[tuple[Body, Element, Frame]]:
     """Yields what a body holds, frames opened, then the same for the bodies below."""
-    stack = [(body, list(reversed(parent.children)), frame)]
+    stack: list[tuple[Body, list[Element], Frame]] = [(body, list(reversed(parent.children)), None)]
     while stack:
         body, pending, frame = stack[-1]
         if not pending:

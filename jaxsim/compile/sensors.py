@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.compile.columns import columns, landed
+from jaxsim.compile.columns import addresses, columns, gated, landed
 from jaxsim.compile.names import Names
 from jaxsim.compile.sensor_forms import FORMS, CompiledSensor
 from jaxsim.compile.userdata import user_field
@@ -66,7 +66,6 @@ def _fields(document: Document, sensors: list[CompiledSensor], history: int) -> 
 
     samples = take("nsample", 0)
     lengths = [2 + n + n * s.dim if n > 0 else 0 for n, s in zip(samples, sensors, strict=True)]
-    starts = [history, *(history + np.cumsum(lengths)).tolist()] if sensors else [history]
     modes = [("zoh", "linear", "cubic").index(word) for word in take("interp", "zoh")]
     dims = [sensor.dim for sensor in sensors]
     rows: dict[str, list[Any]] = {
@@ -79,12 +78,12 @@ def _fields(document: Document, sensors: list[CompiledSensor], history: int) -> 
         "sensor_refid": [s.refid for s in sensors],
         "sensor_intprm": [s.intprm for s in sensors],
         "sensor_dim": dims,
-        "sensor_adr": [0, *np.cumsum(dims).tolist()][: len(dims)],
+        "sensor_adr": addresses(dims),
         "sensor_history": list(zip(samples, modes, strict=True)),
-        "sensor_historyadr": [start if n else -1 for start, n in zip(starts, lengths, strict=False)],
+        "sensor_historyadr": gated(lengths, history),
         **landed("sensor/touch", "sensor_", [s.values for s in sensors]),
     }
     fields: dict[str, Any] = columns(rows)
     fields |= user_field(document, ObjType.SENSOR, [s.element for s in sensors], take("user", None))
-    fields.update(nsensor=len(sensors), nsensordata=sum(dims), nhistory=starts[-1])
+    fields.update(nsensor=len(sensors), nsensordata=sum(dims), nhistory=history + sum(lengths))
     return fields

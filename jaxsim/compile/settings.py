@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import pi
 from typing import Any
@@ -49,14 +50,14 @@ class SettingsOf:
     """Looks up the settings in force for an element."""
 
     def __init__(self, document: Document) -> None:
-        self._spec = document
+        self._document = document
         self._known: dict[int, Settings] = {}
 
     def __call__(self, element: Element) -> Settings:
         """Returns the settings of the model that the element was written in."""
         key = id(element.scope.compiler) if element.scope else 0
         if key not in self._known:
-            self._known[key] = _read(self._spec.compiler_of(element), self._spec.compiler)
+            self._known[key] = _read(self._document.compiler_of(element), self._document.compiler)
         return self._known[key]
 
 
@@ -76,7 +77,14 @@ def _read(compiler: Any, whole: Any) -> Settings:
     )
 
 
-def is_limited(element: Element, values: Any, autolimits: bool, limited: str, bounds: str) -> bool:
+def is_limited(
+    element: Element,
+    values: Mapping[str, Any],
+    autolimits: bool,
+    limited: str,
+    bounds: str,
+    ordered: bool = True,
+) -> bool:
     """Decides whether a limit is on: `limited` says so, or is `auto` and the range is not empty.
 
     Args:
@@ -85,17 +93,18 @@ def is_limited(element: Element, values: Any, autolimits: bool, limited: str, bo
         autolimits: the compiler's setting.
         limited: name of the attribute that switches the limit.
         bounds: name of the attribute that holds the range.
+        ordered: whether a range in force must not be empty.
 
     Raises:
-        MjcfError: there is a range but nothing says whether it is in force.
+        MjcfError: there is a range but nothing says whether it is in force, or it is in force and empty.
     """
-    word = values[limited]
-    low, high = values[bounds].tolist()
-    if word == "auto":
-        if not autolimits and (low or high):
-            raise element.error(
-                f'has a range but no {limited}: set {limited} to true or false, or compiler autolimits="true"',
-                attribute=bounds,
-            )
-        return low < high
-    return word == "true"
+    word, (low, high) = values[limited], values[bounds]
+    if word == "auto" and not autolimits and (low or high):
+        raise element.error(
+            f'has a range but no {limited}: set {limited} to true or false, or compiler autolimits="true"',
+            attribute=bounds,
+        )
+    on = word == "true" or (word == "auto" and bool(low < high))
+    if on and ordered and low >= high:
+        raise element.error("range[0] must be below range[1]", attribute=bounds)
+    return on

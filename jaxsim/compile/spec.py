@@ -7,6 +7,7 @@ from jaxsim.compile.inertials import with_inertials
 from jaxsim.mjcf import Document, names
 from jaxsim.mjcf.writer import to_xml
 from jaxsim.model import Model
+from jaxsim.structure.budgets import given_sizes
 
 __all__ = ["Spec"]
 
@@ -41,4 +42,4 @@ class Spec(Document):
             MjcfError: the model is not valid, or uses a feature that is not built.
         """
         names.check(self)
-        return compile_document(self, nconmax, njmax, max_geom_pairs)
+        return compile_document(self).replace(**given_sizes(nconmax, njmax, max_geom_pairs))

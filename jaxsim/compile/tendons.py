@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxsim.compile.columns import columns, landed
+from jaxsim.compile.columns import addresses, columns, landed
 from jaxsim.compile.names import Names
 from jaxsim.compile.settings import SettingsOf, is_limited
 from jaxsim.compile.userdata import user_field
@@ -126,11 +126,8 @@ def _check(tendon: Tendon) -> None:
 
 def _check_ranges(tendon: Tendon) -> None:
     element, values = tendon.element, tendon.values
-    low, high = tendon.range
-    if tendon.limited and low >= high:
-        raise element.error("range[0] must be below range[1]", attribute="range")
     low, high = values["actuatorfrcrange"].tolist()
-    if tendon.actfrclimited and (low >= high or low > 0 or high < 0):
+    if tendon.actfrclimited and (low > 0 or high < 0):
         raise element.error("expected a range that holds 0", attribute="actuatorfrcrange")
     low, high = values["springlength"].tolist()
     if low > high:
@@ -152,17 +149,15 @@ def _fields(document: Document, names: Names, tendons: list[Tendon]) -> dict[str
         return [t.values[attribute] for t in tendons]
 
     wraps = [wrap for tendon in tendons for wrap in tendon.path]
-    adr = [0]
-    for tendon in tendons:
-        adr.append(adr[-1] + len(tendon.path))
+    lengths = [len(t.path) for t in tendons]
     stiffness, damping = take("stiffness"), take("damping")
     widths, rgba, materials = (
         [_drawn(document, t, name, default) for t in tendons]
         for name, default in (("width", 0.003), ("rgba", (0.5, 0.5, 0.5, 1.0)), ("material", ""))
     )
     fields: dict[str, Any] = {
-        "tendon_adr": adr[:-1],
-        "tendon_num": [len(t.path) for t in tendons],
+        "tendon_adr": addresses(lengths),
+        "tendon_num": lengths,
         "tendon_matid": [
             names.id("material", m, t.element, "material") if m else -1
             for t, m in zip(tendons, materials, strict=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.compile.columns import column
+from jaxsim.compile.columns import addresses, column
 from jaxsim.mjcf import Document, Element
 
 __all__ = ["Texture", "compile_texture", "texture_fields"]
@@ -218,6 +218,6 @@ def texture_fields(textures: list[Texture]) -> dict[str, Any]:
         "tex_height": column("tex_height", [texture.pixels.shape[0] for texture in textures]),
         "tex_width": column("tex_width", [texture.pixels.shape[1] for texture in textures]),
         "tex_nchannel": column("tex_nchannel", [texture.pixels.shape[2] for texture in textures]),
-        "tex_adr": column("tex_adr", [0, *np.cumsum(sizes).tolist()][: len(sizes)]),
+        "tex_adr": column("tex_adr", addresses(sizes)),
         "tex_data": np.concatenate(data) if data else np.zeros(0, np.uint8),
     }

@@ -17,7 +17,7 @@ from jaxsim.model import Model, from_fields
 from jaxsim.pipeline import make_data as native
 from jaxsim.pytree import Record, held_record
 from jaxsim.results import UnsupportedError
-from jaxsim.structure.budgets import asked_sizes
+from jaxsim.structure.budgets import asked_sizes, given_sizes
 from jaxsim.structure.cells import cells_under
 from jaxsim.structure.hulls import hull_tables, polygon_tilts
 from jaxsim.structure.snaps import frame_snaps
@@ -53,9 +53,7 @@ def put_model(
         raise ValueError(
             f"put_model: height field {mj_model.hfield(k).name!r} has fewer than 2 rows or columns"
         )
-    pairs = None if max_geom_pairs is None else str(max_geom_pairs)
-    given = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": pairs}
-    sizes = {name: size for name, size in given.items() if size is not None}
+    sizes = given_sizes(nconmax, njmax, max_geom_pairs)
     return _converted_model(mj_model, _fields(mj_model), sizes)
 
 

@@ -35,7 +35,7 @@ def recover_state(m: Any, d: Any, xpos: np.ndarray, xquat: np.ndarray, cvel: np.
     close = 100 * eps * (1 + np.abs(xpos).max(initial=0))
     error = _pose_error(d, xpos, xquat)
     if np.abs(error).max(initial=0) > close:
-        J, error = _step_before(m, d, xpos, xquat, J, error)
+        J, error = _step_before(m, d, xpos, xquat, error)
     for _ in range(_ROUNDS):
         if np.abs(error).max(initial=0) <= close:
             break
@@ -52,7 +52,7 @@ def recover_state(m: Any, d: Any, xpos: np.ndarray, xquat: np.ndarray, cvel: np.
 
 
 def _step_before(
-    m: Any, d: Any, xpos: np.ndarray, xquat: np.ndarray, J: np.ndarray, error: np.ndarray
+    m: Any, d: Any, xpos: np.ndarray, xquat: np.ndarray, error: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Goes one step back if that is nearer to the poses; returns Jacobian and pose error of where it is then."""
     after = d.qpos.copy(), d.qvel.copy()

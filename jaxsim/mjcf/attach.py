@@ -10,15 +10,13 @@ from jaxsim.mjcf.defaults import class_of
 from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.hoist import free_name, nest_sections
 from jaxsim.mjcf.keyframes import Keyframes
-from jaxsim.mjcf.namespace import Namespace, names_of, references, referring, rename
+from jaxsim.mjcf.namespace import LISTS, Namespace, names_of, references, referring, rename
 from jaxsim.mjcf.schema import schema
 
 if TYPE_CHECKING:
     from jaxsim.mjcf.document import Document
 
 __all__ = ["attach_model", "attach_own", "expand_attach"]
-
-_LISTS = ("deformable", "contact", "tendon", "equality", "actuator", "sensor", "custom")
 
 
 def expand_attach(
@@ -72,9 +70,7 @@ def attach_own(document: Document, part: Element, parent: Element, namespace: Na
     """Copies a body or frame of a model below another element, with all that refers to it; returns the copy."""
     names = names_of([part])
     referrers = referring(document.root, names, as_attached=True)
-    inner = {space: set(values) for space, values in names.items()}
-    for space, values in names_of(referrers).items():
-        inner.setdefault(space, set()).update(values)
+    inner = names_of([part, *referrers])
     twin = part.copy(parent)
     twin.attrib.setdefault("childclass", class_of(part, document.defaults).name)
     rename(twin, namespace, names)
@@ -122,7 +118,7 @@ def attach_model(
     copies = (
         list(zip(child.worldbody.children, twin.children, strict=True)) if part is None else [(part, twin)]
     )
-    for tag in _LISTS:
+    for tag in LISTS:
         theirs = child.root.find(tag)
         for element in theirs.children if theirs else ():
             copy = element.copy(None)

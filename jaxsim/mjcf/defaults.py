@@ -10,30 +10,14 @@ import numpy as np
 
 from jaxsim.hints import nearest
 from jaxsim.mjcf.element import Element
-from jaxsim.mjcf.schema import Attribute, Value
+from jaxsim.mjcf.schema import Attribute, Value, schema
 
 __all__ = ["ACTUATORS", "DefaultClass", "Resolved", "class_of", "default_tag", "overlay", "read_defaults"]
 
-ACTUATORS = frozenset(
-    [
-        "general",
-        "motor",
-        "position",
-        "velocity",
-        "intvelocity",
-        "orientation",
-        "pid",
-        "damper",
-        "cylinder",
-        "muscle",
-        "adhesion",
-        "dcmotor",
-        "plugin",
-    ]
-)
+ACTUATORS = frozenset(schema()["actuator"].children)
 """Elements of the actuator section: all share one set of defaults."""
 
-_TENDONS = frozenset({"spatial", "fixed"})
+_TENDONS = frozenset(schema()["tendon"].children)
 
 
 @dataclass(eq=False, slots=True)

@@ -14,11 +14,12 @@ from jaxsim.mjcf.element import Element, Scope
 from jaxsim.mjcf.errors import MjcfError
 from jaxsim.mjcf.expand import expand
 from jaxsim.mjcf.files import Files
+from jaxsim.mjcf.frames import ORIENTATIONS
 from jaxsim.mjcf.keyframes import Keyframes
 from jaxsim.mjcf.limits import MAX_ASSET_BYTES, MAX_XML_BYTES
 from jaxsim.mjcf.namespace import Namespace
 from jaxsim.mjcf.reader import Reader
-from jaxsim.mjcf.schema import child_type, root_type, schema
+from jaxsim.mjcf.schema import child_type, namespaces, root_type, schema
 from jaxsim.mjcf.urdf import UrdfReader
 from jaxsim.mjcf.xmltext import parse_xml
 
@@ -26,9 +27,6 @@ __all__ = ["Document"]
 
 _WORLD: Any = object()
 """Stands for the world of a model, where None may be an element that was not found."""
-
-_TURNS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
-"""How the orientation of a site or a frame is told."""
 
 
 class Document:
@@ -230,7 +228,7 @@ class Document:
             kind: a namespace, such as `body`, `joint` (free ones too), `tendon`, `actuator` or `sensor`; or a tag.
             name: the name.
         """
-        spaces = {a.space for t in schema().values() for a in t.attributes.values() if a.kind == "id"}
+        spaces = namespaces()
         for section in self.root.children:
             if section.tag == "default":
                 continue
@@ -349,7 +347,7 @@ class Document:
             )
         turn: dict[str, Any] = {}
         for element in (*self.default_chain(site), site):
-            turn = {name: element.get(name) for name in _TURNS if name in element.attrib} or turn
+            turn = {name: element.get(name) for name in ORIENTATIONS if name in element.attrib} or turn
         assert site.parent is not None
         frame = self.add(site.parent, "frame", pos=place["pos"], **turn)
         frame.scope = site.scope

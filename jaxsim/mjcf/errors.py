@@ -49,6 +49,6 @@ class MjcfError(ValueError):
         return f"{where} {text}{hint}".strip()
 
 
-def _shorten(text: str, limit: int = 60) -> str:
+def _shorten(text: str) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= limit else f"{flat[: limit - 3]}..."
+    return flat if len(flat) <= 60 else f"{flat[:57]}..."

@@ -29,7 +29,6 @@ __all__ = [
     "from_zaxis",
     "invert",
     "multiply",
-    "norm",
     "normalize",
     "rotate",
     "unit_quat",
@@ -50,11 +49,6 @@ IDENTITY: Quat = (1.0, 0.0, 0.0, 0.0)
 def dot(a: Sequence[float], b: Sequence[float]) -> float:
     """Returns the inner product of two triples."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def norm(a: Sequence[float]) -> float:
-    """Returns the Euclidean length of a vector of any dimension."""
-    return sqrt(sum(x * x for x in a))
 
 
 def normalize(a: Sequence[float]) -> tuple[tuple[float, ...], float]:

@@ -49,7 +49,7 @@ class Keyframes:
     """
 
     def __init__(self, document: Document, own: bool = True) -> None:
-        self._spec = document
+        self._document = document
         self._keys = _split(document) if own else []
 
     def moved(self, original: Element, twin: Element) -> None:
@@ -73,7 +73,7 @@ class Keyframes:
         if not keys:
             return
         twins = {old: new for top, copy in copies for old, new in zip(top.walk(), copy.walk(), strict=True)}
-        section = self._spec.section("keyframe")
+        section = self._document.section("keyframe")
         for key in keys:
             element = key.element.copy(section)
             if element.name:
@@ -89,7 +89,7 @@ class Keyframes:
         """Puts the keyframes together for the tree as it is now."""
         if not self._keys:
             return
-        layouts = _layouts(self._spec)
+        layouts = _layouts(self._document)
         for key in self._keys:
             for name, pieces in key.pieces.items():
                 parts = [pieces.get(e, np.full(width, _FILL[name])) for e, width in layouts[name]]

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from jaxsim.hints import nearest
 from jaxsim.mjcf.element import Element
 from jaxsim.mjcf.errors import MjcfError
+from jaxsim.mjcf.namespace import reference
 from jaxsim.mjcf.rules import check_values
+from jaxsim.mjcf.schema import namespaces
 
 if TYPE_CHECKING:
     from jaxsim.mjcf.document import Document
@@ -15,33 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 _GENERATORS = ("composite", "flexcomp")
-_SAME = {"xbody": "body"}
-_NAMESPACES = [
-    "body",
-    "joint",
-    "geom",
-    "site",
-    "camera",
-    "light",
-    "frame",
-    "mesh",
-    "hfield",
-    "texture",
-    "material",
-    "tendon",
-    "actuator",
-    "sensor",
-    "equality",
-    "pair",
-    "exclude",
-    "flex",
-    "skin",
-    "instance",
-    "numeric",
-    "text",
-    "tuple",
-    "key",
-]
 
 
 def check(document: Document) -> None:
@@ -71,7 +46,7 @@ def check(document: Document) -> None:
     if next(document.elements(*_GENERATORS), None) is not None:
         known = {"default": known["default"]}
     else:
-        known = {space: known.get(space, set()) for space in (*_NAMESPACES, *known)}
+        known = {space: known.get(space, set()) for space in (*namespaces(), *known)}
     for element in holders:
         for name in element.attrib:
             _check_reference(element, name, known)
@@ -112,14 +87,7 @@ def _check_inherited(
 
 
 def _check_reference(element: Element, name: str, known: dict[str, set[str]]) -> None:
-    attribute = element.type.attributes[name]
-    value = element.attrib[name]
-    if attribute.kind != "ref" or not isinstance(value, str) or not value:
-        return
-    space = attribute.space
-    if space in ("objtype", "reftype"):
-        space = str(element.attrib.get(space, ""))
-    space = _SAME.get(space, space)
+    space, value = reference(element, name) or ("", "")
     if space in known and value not in known[space]:
         what = "default class" if space == "default" else space
         raise element.error(f"unknown {what}", attribute=name, suggestion=nearest(value, known[space]))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from jaxsim.mjcf.element import Element
 
-__all__ = ["Namespace", "names_of", "references", "referring", "rename"]
+__all__ = ["LISTS", "Namespace", "names_of", "reference", "references", "referring", "rename"]
 
-_LISTS = ("deformable", "contact", "tendon", "equality", "actuator", "sensor", "custom")
+LISTS = ("deformable", "contact", "tendon", "equality", "actuator", "sensor", "custom")
 """Sections whose elements refer to the tree or to each other, in the order in which they depend on each other."""
 
 _WHOLE = ("equality", "actuator", "custom")
@@ -46,19 +46,25 @@ def names_of(elements: Iterable[Element]) -> dict[str, set[str]]:
     return names
 
 
+def reference(element: Element, attribute: str) -> tuple[str, str] | None:
+    """Returns namespace and name of what an attribute refers to, None if it refers to nothing."""
+    kind, value = element.type.attributes[attribute], element.attrib[attribute]
+    if kind.kind != "ref" or not isinstance(value, str) or not value:
+        return None
+    space = kind.space
+    if space in ("objtype", "reftype"):
+        space = str(element.attrib.get(space, ""))
+    return "body" if space == "xbody" else space, value
+
+
 def references(top: Element) -> list[tuple[Element, str, str, str]]:
     """Returns (element, attribute, namespace, name) for each reference in an element and below it."""
-    found = []
-    for element in top.walk():
-        for name, value in element.attrib.items():
-            attribute = element.type.attributes[name]
-            if attribute.kind != "ref" or not isinstance(value, str) or not value:
-                continue
-            space = attribute.space
-            if space in ("objtype", "reftype"):
-                space = str(element.attrib.get(space, ""))
-            found.append((element, name, "body" if space == "xbody" else space, value))
-    return found
+    return [
+        (element, name, *found)
+        for element in top.walk()
+        for name in element.attrib
+        if (found := reference(element, name)) is not None
+    ]
 
 
 def rename(
@@ -96,7 +102,7 @@ def referring(root: Element, names: Names, as_attached: bool = False) -> list[El
     """
     held = {space: set(values) for space, values in names.items()}
     found = []
-    for tag in _LISTS:
+    for tag in LISTS:
         for element in section.children if (section := root.find(tag)) else ():
             named = [(space, name) for _, _, space, name in references(element) if space != "default"]
             inside = [name in held.get(space, ()) for space, name in named]

@@ -39,9 +39,7 @@ def expand_replicate(document: Document, element: Element, keyframes: Keyframes)
         raise element.error(f"more than {MAX_ELEMENTS:,} copied elements", attribute="count")
     names = names_of(element.children)
     referrers = referring(document.root, names)
-    inner = {space: set(values) for space, values in names.items()}
-    for space, values in names_of(referrers).items():
-        inner.setdefault(space, set()).update(values)
+    inner = names_of([*element.children, *referrers])
     if count * max(sum(1 for r in referrers for _ in r.walk()), 1) > MAX_ELEMENTS:
         raise element.error(f"more than {MAX_ELEMENTS:,} copied elements", attribute="count")
 

@@ -35,7 +35,17 @@ import numpy as np
 
 from jaxsim.mjcf.tables import TABLES
 
-__all__ = ["Attribute", "Constraint", "ElementType", "Value", "child_type", "landing", "root_type", "schema"]
+__all__ = [
+    "Attribute",
+    "Constraint",
+    "ElementType",
+    "Value",
+    "child_type",
+    "landing",
+    "namespaces",
+    "root_type",
+    "schema",
+]
 
 Value: TypeAlias = float | int | bool | str | tuple[str, ...] | np.ndarray
 
@@ -157,6 +167,12 @@ def landing(key: str, start: str) -> Mapping[str, Attribute]:
     attributes = schema()[key].attributes.values()
     record = start if start.endswith(".") else ""
     return {a.field.removeprefix(record): a for a in attributes if a.field and a.field.startswith(start)}
+
+
+@cache
+def namespaces() -> frozenset[str]:
+    """Returns the namespaces in which elements have names."""
+    return frozenset(a.space for t in schema().values() for a in t.attributes.values() if a.kind == "id")
 
 
 def root_type() -> ElementType:

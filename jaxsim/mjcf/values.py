@@ -43,7 +43,7 @@ def parse(attribute: Attribute, text: str) -> Value | None:
     elif kind == "bytes":
         return _byte_count(text)
     else:
-        value = _keywords(attribute, text) if kind == "flags" else text
+        value = tuple(text.split()) if kind == "flags" else text
         check(attribute, value)
         return value
     if not numbers and (attribute.least > 0 or attribute.required):
@@ -165,10 +165,6 @@ def _byte_count(text: str) -> int:
     if count >= 2**64:
         raise ValueError("expected fewer than 2^64 bytes")
     return count
-
-
-def _keywords(attribute: Attribute, text: str) -> tuple[str, ...]:
-    return tuple(text.split())
 
 
 def _fits(attribute: Attribute, value: Value) -> bool:

@@ -53,7 +53,7 @@ class Cost(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a step changes, and the next one reads.
+    """What a step changes, and the next one reads; fields of Data, one world.
 
     Attributes:
       qpos: (nq,).
@@ -61,7 +61,7 @@ class State(NamedTuple):
       act: (na,).
       history: past controls and sensor values of delayed elements, (nhistory,).
       time: s.
-      warmstart: accelerations from which the solver starts, (nv,); they change no result.
+      qacc_warmstart: accelerations from which the solver starts, (nv,); they change no result.
       warning: bits of what went wrong on the way.
     """
 
@@ -70,15 +70,15 @@ class State(NamedTuple):
     act: Array
     history: Array
     time: Array
-    warmstart: Array
+    qacc_warmstart: Array
     warning: Array
 
 
 def state_of(data: Data) -> State:
     """The state of one world."""
-    warmstart = lax.stop_gradient(data.qacc_warmstart)
-    warning = jnp.asarray(data.warning)
-    return State(data.qpos, data.qvel, data.act, data.history, data.time, warmstart, warning)
+    state = State(*(getattr(data, name) for name in State._fields))
+    warmstart = lax.stop_gradient(state.qacc_warmstart)
+    return state._replace(qacc_warmstart=warmstart, warning=jnp.asarray(state.warning))
 
 
 def lost(state: State, dtype: Any) -> Array:
@@ -96,16 +96,7 @@ def fresh(state: State) -> State:
 
 def with_state(data: Data, state: State, ctrl: Array | None = None) -> Data:
     """The data of a state, and of a control (nu,) if given."""
-    return data.replace(
-        qpos=state.qpos,
-        qvel=state.qvel,
-        act=state.act,
-        history=state.history,
-        time=state.time,
-        qacc_warmstart=state.warmstart,
-        warning=state.warning,
-        ctrl=data.ctrl if ctrl is None else ctrl,
-    )
+    return data.replace(**state._asdict(), ctrl=data.ctrl if ctrl is None else ctrl)
 
 
 def total_cost(model: Model, data: Data, ctrl: ArrayLike, cost: Cost) -> Array:

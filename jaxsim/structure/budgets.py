@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxsim.enums import GeomType
 
-__all__ = ["asked_sizes", "format_budgets", "parse_budgets"]
+__all__ = ["asked_sizes", "given_sizes", "parse_budgets"]
 
 
 def asked_sizes(
@@ -38,6 +38,13 @@ def asked_sizes(
     }
 
 
+def given_sizes(nconmax: int | None, njmax: int | None, max_geom_pairs: str | int | None) -> dict[str, Any]:
+    """The fields of Model for the sizes that a caller gives by hand; None: not given."""
+    pairs = None if max_geom_pairs is None else str(max_geom_pairs)
+    given = {"nconmax": nconmax, "njmax": njmax, "max_geom_pairs": pairs}
+    return {name: size for name, size in given.items() if size is not None}
+
+
 @functools.lru_cache(maxsize=64)
 def parse_budgets(text: str) -> dict[tuple[int, int] | None, int]:
     """Pairs by geom types, the lower type first; None: of every kind not named.
@@ -62,9 +69,3 @@ def parse_budgets(text: str) -> dict[tuple[int, int] | None, int]:
             ) from None
         found[(kinds[0], kinds[1]) if kinds else None] = int(number)
     return found
-
-
-def format_budgets(budgets: Mapping[tuple[int, int], int]) -> str:
-    """The text for budgets by kind."""
-    names = {k: " ".join(GeomType(t).name.lower() for t in k) for k in budgets}
-    return ", ".join(f"{names[k]} {n}" for k, n in budgets.items())

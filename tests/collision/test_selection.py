@@ -17,7 +17,7 @@ from jaxsim.enums import GeomType
 from jaxsim.interop.mujoco import put_model
 from jaxsim.math.stage import lowering_for
 from jaxsim.results import WarningBit
-from jaxsim.structure.budgets import format_budgets, parse_budgets
+from jaxsim.structure.budgets import parse_budgets
 from jaxsim.structure.slots import slot_layout
 from tests.collision import oracle
 
@@ -169,8 +169,9 @@ def test_budgets_that_make_no_sense(text: str) -> None:
 
 
 def test_budgets_as_text() -> None:
-    text = "sphere box 40, box box 20"
-    assert format_budgets(parse_budgets(text)) == text
+    found = parse_budgets("box sphere 40, box box 20, 5")
+    sphere, box = GeomType.SPHERE, GeomType.BOX
+    assert found == {(sphere, box): 40, (box, box): 20, None: 5}
 
 
 def test_overflow_keeps_the_deepest() -> None:
@@ -271,7 +272,7 @@ def test_pairs_of_many_types_as_one_kind() -> None:
     """The same contacts as of each pair of types by itself, which budgets by hand ask for."""
     mj_model = _mixture("enable")
     types = slot_layout(put_model(mj_model)).kinds[-1].types
-    by_hand = format_budgets(dict.fromkeys(types, 1000))
+    by_hand = ", ".join(" ".join(GeomType(t).name.lower() for t in pair) + " 1000" for pair in types)
     assert len(slot_layout(put_model(mj_model, max_geom_pairs=by_hand)).kinds) == 6
     qpos = oracle.random_qpos(mj_model, 24, np.random.default_rng(20), 0.6)
     xpos, xmat, _ = oracle.detect(mj_model, qpos)

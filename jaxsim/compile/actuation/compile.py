@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from jaxsim.compile.actuation.checks import check_types
 from jaxsim.compile.actuation.general import General, merge
 from jaxsim.compile.actuation.shortcuts import apply_shortcut
-from jaxsim.compile.columns import columns, landed
+from jaxsim.compile.columns import addresses, columns, gated, landed
 from jaxsim.compile.names import Names
-from jaxsim.compile.settings import SettingsOf
+from jaxsim.compile.settings import SettingsOf, is_limited
 from jaxsim.compile.userdata import user_field
 from jaxsim.enums import BiasType, CtrlInput, DynType, GainType, JointType, ObjType, TrnType
 from jaxsim.mjcf import Document, Element
@@ -121,7 +119,7 @@ def _target(names: Names, actuator: Actuator) -> Any:
 def _inputs_and_outputs(actuator: Actuator, target: Any) -> None:
     """Sizes the blocks of controls and forces; checks orientation servos."""
     general, element = actuator.general, actuator.element
-    document = actuator.ctrlspec = general.input
+    given = actuator.ctrlspec = general.input
     if general.gaintype == GainType.SO3 or general.biastype == BiasType.SO3:
         if general.trntype == TrnType.SITE and not general.refsite:
             raise element.error("an orientation servo of a site needs a reference site", attribute="site")
@@ -130,21 +128,21 @@ def _inputs_and_outputs(actuator: Actuator, target: Any) -> None:
         if general.trntype not in (TrnType.SITE, TrnType.JOINT):
             raise element.error("an orientation servo needs a ball joint or a site")
         actuator.so3, actuator.outnum = True, 3
-        actuator.ctrlspec = document or int(CtrlInput.EXPMAP)
+        actuator.ctrlspec = given or int(CtrlInput.EXPMAP)
         actuator.ctrlnum = 4 if actuator.ctrlspec == CtrlInput.QUAT else 3
         if general.dyntype == DynType.INTEGRATOR:
             general.actdim = 3
             if general.actlimited == "true" and not any(general.actrange):
                 general.actlimited = "false"
     elif general.gaintype == GainType.PID:
-        actuator.ctrlspec = document or int(CtrlInput.POS | CtrlInput.VEL)
+        actuator.ctrlspec = given or int(CtrlInput.POS | CtrlInput.VEL)
         actuator.ctrlnum = (actuator.ctrlspec & 7).bit_count()
         if general.dyntype == DynType.PID:
             states = (general.dynprm[1] > 0) + (general.gainprm[0] > 0)
             _check_states(actuator, states, general.actdim <= 0)
             general.actdim = states
     elif general.gaintype == GainType.DCMOTOR:
-        actuator.ctrlspec = document or int(CtrlInput.VOLTAGE)
+        actuator.ctrlspec = given or int(CtrlInput.VOLTAGE)
         actuator.ctrlnum = (actuator.ctrlspec & 15).bit_count()
 
 
@@ -178,25 +176,13 @@ def _inherit_range(actuator: Actuator, target: Any) -> None:
         general.ctrlrange = bounds
 
 
-def _limited(element: Element, auto: bool, word: str, bounds: list[float], name: str) -> bool:
-    """Decides whether a limit is on, and checks its range."""
-    low, high = bounds
-    if word == "auto" and not auto and (low or high):
-        raise element.error(
-            f'has a range but no {name}limited: set it to true or false, or compiler autolimits="true"',
-            attribute=f"{name}range",
-        )
-    limited = word == "true" or (word == "auto" and low < high)
-    if limited and low >= high:
-        raise element.error("range[0] must be below range[1]", attribute=f"{name}range")
-    return limited
-
-
 def _limits(actuator: Actuator, auto: bool) -> None:
     general, element = actuator.general, actuator.element
-    actuator.forcelimited = _limited(element, auto, general.forcelimited, general.forcerange, "force")
-    ctrl = _limited(element, auto, general.ctrllimited, general.ctrlrange, "ctrl")
-    actuator.actlimited = _limited(element, auto, general.actlimited, general.actrange, "act")
+    force, ctrl, act = (
+        is_limited(element, vars(general), auto, f"{name}limited", f"{name}range")
+        for name in ("force", "ctrl", "act")
+    )
+    actuator.forcelimited, actuator.actlimited = force, act
     if actuator.actlimited and general.dyntype == DynType.NONE:
         raise element.error("an actuator without activation has no activation range", attribute="actrange")
     if actuator.so3 and actuator.forcelimited and general.forcerange[0]:
@@ -256,16 +242,10 @@ def _fields(document: Document, actuators: list[Actuator]) -> dict[str, Any]:
     def take(name: str) -> list[Any]:
         return [getattr(g, name) for g in general]
 
-    def addresses(counts: list[int]) -> list[int]:
-        return [0, *np.cumsum(counts).tolist()][: len(counts)]
-
     actnum, ctrlnum, outnum = take("actdim"), [a.ctrlnum for a in actuators], [a.outnum for a in actuators]
     lengths = [2 + g.nsample * (1 + n) if g.nsample > 0 else 0 for g, n in zip(general, ctrlnum, strict=True)]
     controls = [pair for a in actuators for pair in a.ctrlranges or ()]
     outputs = [g for a, g in zip(actuators, general, strict=True) for _ in range(a.outnum)]
-
-    def gated(counts: list[int]) -> list[int]:
-        return [adr if n else -1 for adr, n in zip(addresses(counts), counts, strict=True)]
 
     fields: dict[str, Any] = {
         "actuator_trntype": [TrnType.SO3 if a.so3 else a.general.trntype for a in actuators],

@@ -17,8 +17,8 @@ class SleepError(ValueError):
         tendon: the tendon's id.
     """
 
-    def __init__(self, tendon: int, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, tendon: int) -> None:
+        super().__init__("a tree that it connects is meant to sleep, but this tendon keeps it awake")
         self.tendon = tendon
 
 
@@ -154,9 +154,7 @@ def _sleep(fields: Fields) -> None:
         )
         if len(trees) > 2 or (len(trees) == 2 and (force or fields["tendon_actuatorid"][k] != -1)):
             if any(policy[tree] in _MAY_SLEEP for tree in trees):
-                raise SleepError(
-                    k, "a tree that it connects is meant to sleep, but this tendon keeps it awake"
-                )
+                raise SleepError(k)
             never(bodies)
     policy[policy == _AUTO] = _AUTO_ALLOWED
     fields["tree_sleep_policy"] = policy

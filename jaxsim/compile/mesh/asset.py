@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.compile.columns import column, columns, landed
+from jaxsim.compile.columns import addresses, column, columns, gated, landed
 from jaxsim.compile.inertia import MESH, principal_axes
 from jaxsim.compile.mesh.builtin import SHAPES
 from jaxsim.compile.mesh.data import Triangles
@@ -146,11 +146,8 @@ def _read(document: Document, element: Element, values: Any) -> Triangles:
         ("face", 3, np.int64),
     ):
         numbers = values[name]
-        if numbers is None:
-            continue
-        if numbers.size % width:
-            raise element.error(f"expected a multiple of {width} numbers", attribute=name)
-        setattr(given, {"vertex": "vert"}.get(name, name), numbers.astype(dtype).reshape(-1, width))
+        if numbers is not None:
+            setattr(given, {"vertex": "vert"}.get(name, name), numbers.astype(dtype).reshape(-1, width))
     if "builtin" in element:
         return _made(element, values, given)
     if not values["file"]:
@@ -328,23 +325,17 @@ def mesh_fields(meshes: list[Mesh]) -> dict[str, Any]:
     parts = [mesh.triangles for mesh in meshes]
     graphs = [mesh.hull.graph if mesh.hull is not None else np.zeros(0, np.int32) for mesh in meshes]
 
-    def starts(counts: list[int]) -> list[int]:
-        return [0, *np.cumsum(counts).tolist()][: len(counts)]
-
-    def gated(counts: list[int]) -> list[int]:
-        return [start if count else -1 for start, count in zip(starts(counts), counts, strict=True)]
-
     def join(name: str, rows: list[np.ndarray]) -> np.ndarray:
         return column(name, np.concatenate(rows) if rows else np.zeros(0))
 
     nvert, nface = [len(t.vert) for t in parts], [len(t.face) for t in parts]
     nnormal, ntexcoord = [len(t.normal) for t in parts], [len(t.texcoord) for t in parts]
     fields: dict[str, Any] = {
-        "mesh_vertadr": starts(nvert),
+        "mesh_vertadr": addresses(nvert),
         "mesh_vertnum": nvert,
-        "mesh_faceadr": starts(nface),
+        "mesh_faceadr": addresses(nface),
         "mesh_facenum": nface,
-        "mesh_normaladr": starts(nnormal),
+        "mesh_normaladr": addresses(nnormal),
         "mesh_normalnum": nnormal,
         "mesh_texcoordadr": gated(ntexcoord),
         "mesh_texcoordnum": ntexcoord,
