@@ -3,11 +3,12 @@
 from importlib.util import find_spec
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
-from jaxsim import MjcfError, Spec, models
-from tests.compile.oracle import check, differences
+from jaxsim import MjcfError, Spec, load_model, models
+from tests.compile.oracle import check, check_file, differences
 from tests.pipeline import scenes
 
 REAL = (
@@ -50,6 +51,45 @@ def test_bundled_models(name):
 @pytest.mark.parametrize("xml", [scenes.MIXED, scenes.SENSORS], ids=["mixed", "sensors"])
 def test_scenes(xml):
     round_trip(Spec.from_string(xml))
+
+
+ACTUATORS = (
+    '<motor joint="j"/><damper joint="j" kv="1" ctrlrange="0 1"/><adhesion body="b" ctrlrange="0 1"/>',
+    '<position joint="j" kp="4" kv=".3" timeconst=".1"/><velocity joint="j" kv="3"/>',
+    '<intvelocity joint="j" kp="2" actrange="-1 1"/><cylinder joint="j" area=".3"/>',
+    '<muscle joint="j" lengthrange="0 1"/><pid joint="j" kp="3" ki="1" input="pos vel"/>',
+    '<dcmotor joint="j" motorconst=".1" resistance="1"/><orientation joint="k" kp="3"/>',
+)
+
+
+@pytest.mark.parametrize("actuators", ACTUATORS)
+def test_what_the_c_engine_saves(actuators, tmp_path):
+    """It writes all actuators as general ones, with the meaning of their controls as `input`."""
+    ball = '<body><joint name="k" type="ball"/><geom size=".1"/></body>'
+    bodies = f'<body name="b"><joint name="j"/><geom size=".1"/>{ball}</body>'
+    m = mujoco.MjModel.from_xml_string(
+        f"<mujoco><worldbody>{bodies}</worldbody><actuator>{actuators}</actuator></mujoco>"
+    )
+    mujoco.mj_saveLastXML(str(tmp_path / "saved.xml"), m)
+    assert "<general" in (tmp_path / "saved.xml").read_text()
+    check_file(str(tmp_path / "saved.xml"))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ('input="pos vel"', "one input: pos, vel or pressure"),
+        ('input="ff"', "one input: pos, vel or pressure"),
+        ('gaintype="muscle" input="pos"', "do not choose their inputs"),
+    ],
+)
+def test_inputs_that_make_no_sense(given, words):
+    body = '<body><joint name="j"/><geom size=".1"/></body>'
+    xml = f'<mujoco><worldbody>{body}</worldbody><actuator><general joint="j" {given}/></actuator></mujoco>'
+    with pytest.raises(MjcfError, match=words):
+        load_model(xml)
+    with pytest.raises(ValueError, match="input"):
+        mujoco.MjModel.from_xml_string(xml)
 
 
 PARENT = """<mujoco><compiler {}/><asset><model name="child" file="child.xml"/></asset><worldbody>

@@ -60,8 +60,7 @@ def _compile(
     document: Document, names: Names, settings: SettingsOf, element: Element, index: int
 ) -> Actuator:
     general = _merged(document, element)
-    if "input" in element and general.gaintype not in (GainType.SO3, GainType.PID, GainType.DCMOTOR):
-        raise element.error("only so3, pid and dcmotor actuators choose their inputs", attribute="input")
+    _check_input(element, general)
     actuator = Actuator(general, element, element.name, index)
     target = _target(names, actuator)
     _inputs_and_outputs(actuator, target)
@@ -71,6 +70,17 @@ def _compile(
     _activation(actuator)
     _history(actuator)
     return actuator
+
+
+def _check_input(element: Element, general: General) -> None:
+    """Checks what the control means: of fixed and affine gains it is one thing, of muscles' and users' not told."""
+    if general.gaintype in (GainType.FIXED, GainType.AFFINE):
+        if general.input not in (0, CtrlInput.POS, CtrlInput.VEL, CtrlInput.PRESSURE):
+            raise element.error(
+                "fixed and affine gains have one input: pos, vel or pressure", attribute="input"
+            )
+    elif general.gaintype in (GainType.MUSCLE, GainType.USER) and general.input:
+        raise element.error("muscle and user gains do not choose their inputs", attribute="input")
 
 
 def _merged(document: Document, element: Element) -> General:

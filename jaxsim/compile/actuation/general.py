@@ -22,6 +22,7 @@ _INPUTS = {
     "vel": CtrlInput.VEL,
     "ff": CtrlInput.FF,
     "voltage": CtrlInput.VOLTAGE,
+    "pressure": CtrlInput.PRESSURE,
     "none": CtrlInput.NONE,
 }
 _TRANSMISSIONS = {

@@ -10,7 +10,7 @@ $joint    = free ball slide hinge
 $tracking = fixed track trackcom targetbody targetbodycom
 $object   = body xbody geom site camera
 $spline   = zoh linear cubic
-$inputs   = pos vel ff voltage / expmap quat none
+$inputs   = pos vel ff voltage pressure / expmap quat none
 
 (orientation)
   quat                     float[4] = 1 0 0 0
