@@ -19,6 +19,7 @@ __all__ = [
     "GainType",
     "GeomType",
     "IntegratorType",
+    "JacobianType",
     "JointType",
     "ObjType",
     "SensorType",
@@ -67,7 +68,7 @@ class EnableBit(enum.IntFlag):
 
 
 class JointType(enum.IntEnum):
-    """Joint types; `NQ` and `NV` give their widths in qpos and qvel."""
+    """Joint types; `nq` and `nv` give their widths in qpos and qvel."""
 
     FREE = 0
     BALL = 1
@@ -124,6 +125,14 @@ class ConeType(enum.IntEnum):
 
     PYRAMIDAL = 0
     ELLIPTIC = 1
+
+
+class JacobianType(enum.IntEnum):
+    """How constraint Jacobians are kept; jaxsim chooses by itself."""
+
+    DENSE = 0
+    SPARSE = 1
+    AUTO = 2
 
 
 class SolverType(enum.IntEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxsim.enums import ConeType, DisableBit, EnableBit, IntegratorType, SolverType
+from jaxsim.enums import ConeType, DisableBit, EnableBit, IntegratorType, JacobianType, SolverType
 from jaxsim.mjcf import Document
 from jaxsim.mjcf.schema import landing
 
@@ -19,7 +19,7 @@ def compile_options(document: Document) -> dict[str, Any]:
     fields["integrator"] = int(IntegratorType[option["integrator"].upper()])
     fields["cone"] = int(ConeType[option["cone"].upper()])
     fields["solver"] = int(SolverType[option["solver"].upper()])
-    fields["jacobian"] = ("dense", "sparse", "auto").index(option["jacobian"])
+    fields["jacobian"] = int(JacobianType[option["jacobian"].upper()])
     fields["disableflags"] = sum(int(bit) for bit in DisableBit if flag[str(bit.name).lower()] == "disable")
     fields["enableflags"] = sum(int(bit) for bit in EnableBit if flag[str(bit.name).lower()] == "enable")
     groups = option["actuatorgroupdisable"]

@@ -8,7 +8,7 @@ import jax
 import mujoco as engine
 import numpy as np
 
-from jaxsim.data import Data
+from jaxsim.data import Contact, Data
 from jaxsim.interop.layout import WARNINGS, copied_fields, efc_rows, m_places
 from jaxsim.interop.mujoco import as_model
 from jaxsim.interop.recover import recover_state
@@ -155,20 +155,9 @@ def _contacts(model: Model, d: Any, data: Any) -> np.ndarray:
         slots = slots[np.argsort(rank, kind="stable")]
     mujoco._functions._realloc_con_efc(d, len(slots), 0, 0)  # pyright: ignore
     theirs = d.contact
-    for name in (
-        "dist",
-        "pos",
-        "includemargin",
-        "friction",
-        "solref",
-        "solreffriction",
-        "solimp",
-        "adhesion",
-        "dim",
-        "geom",
-    ):
-        getattr(theirs, name)[...] = np.asarray(getattr(ours, name))[slots]
-    theirs.frame[...] = ours.frame[slots].reshape(-1, 9)
+    for name in (leaf.name for leaf in Contact.leaf_fields()):
+        target = getattr(theirs, name)
+        target[...] = np.asarray(getattr(ours, name))[slots].reshape(target.shape)
     theirs.geom1[...], theirs.geom2[...] = ours.geom[slots].T
     # in the gap: detected, no force but adhesion's
     theirs.exclude[...] = (theirs.dist >= theirs.includemargin) & (theirs.adhesion == 0)
@@ -176,7 +165,7 @@ def _contacts(model: Model, d: Any, data: Any) -> np.ndarray:
         getattr(theirs, name)[...] = -1
     theirs.mu[...] = 0  # the memory is as it was, and C writes it only where there are cones
     theirs.H[...] = 0
-    theirs.efc_address[...] = -1
+    theirs.efc_address[...] = -1  # ours are of other rows
     return np.asarray(ours.efc_address)[slots]
 
 

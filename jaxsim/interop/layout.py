@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxsim.data import Data
-from jaxsim.enums import EqType
+from jaxsim.enums import ConstraintType, EqType, JacobianType
 from jaxsim.model import Model
 from jaxsim.results import WarningBit
 from jaxsim.structure.rows import row_layout
@@ -36,6 +36,7 @@ _ELSEWHERE = (
     "efc_force",
     "warning",
     "solver_niter",
+    "solver_gradient",
     "work",
 )
 """Fields of Data that are no plain copies, or that MjData has not."""
@@ -48,11 +49,6 @@ _EQUALITIES = {
 }
 """Class of rows of each type of equality constraint."""
 
-_EQUALITY, _FRICTION_DOF, _FRICTION_TENDON, _LIMIT_JOINT, _LIMIT_TENDON, _CONTACT = range(6)
-"""mjtConstraint; contacts of all kinds come last."""
-
-_SPARSE, _AUTO = 1, 2
-"""mjtJacobian."""
 _MANY_DOFS = 60
 """From so many on the C engine keeps Jacobians sparse by itself."""
 
@@ -60,9 +56,7 @@ _MANY_DOFS = 60
 @functools.cache
 def copied_fields() -> tuple[str, ...]:
     """Fields that have the same numbers in Data and MjData."""
-    return tuple(
-        f.name for f in Data.leaf_fields() if f.name not in _ELSEWHERE and f.name != "solver_gradient"
-    )
+    return tuple(f.name for f in Data.leaf_fields() if f.name not in _ELSEWHERE)
 
 
 def m_places(model: Model, mj_model: Any) -> np.ndarray:
@@ -87,18 +81,21 @@ def efc_rows(model: Model, d: Any, address: np.ndarray) -> np.ndarray:
     slope = _slopes(model, d)
     found = np.full(d.nefc, -1)
     seen: dict[tuple[int, int], int] = {}
+    contact = ConstraintType.CONTACT_FRICTIONLESS  # the first kind of contacts, which come last
     for i, (kind, owner) in enumerate(zip(d.efc_type.tolist(), d.efc_id.tolist(), strict=True)):
-        kind = min(kind, _CONTACT)
+        kind = min(kind, contact)
         k = seen.get((kind, owner), 0)  # rows of one owner follow each other
         seen[kind, owner] = k + 1
-        if kind == _CONTACT:
+        if kind == contact:
             found[i] = address[owner] + k if address[owner] >= 0 else -1
             continue
-        if kind == _EQUALITY:
+        if kind == ConstraintType.EQUALITY:
             rows = classes[_EQUALITIES[EqType(model.eq_type[owner])]].of(owner)
-        elif kind in (_FRICTION_DOF, _FRICTION_TENDON):
-            rows = classes["dof_friction" if kind == _FRICTION_DOF else "tendon_friction"].of(owner)
-        elif kind == _LIMIT_TENDON:
+        elif kind == ConstraintType.FRICTION_DOF:
+            rows = classes["dof_friction"].of(owner)
+        elif kind == ConstraintType.FRICTION_TENDON:
+            rows = classes["tendon_friction"].of(owner)
+        elif kind == ConstraintType.LIMIT_TENDON:
             rows = classes["tendon_limit"].of(owner)
             k = _side(d.efc_pos[i], d.ten_length[owner], model.tendon_range[owner])
         else:
@@ -115,7 +112,7 @@ def efc_rows(model: Model, d: Any, address: np.ndarray) -> np.ndarray:
 def _slopes(model: Model, d: Any) -> np.ndarray:
     """The sum of each row of the Jacobian, (nefc,): 1 for the lower limit of a hinge or slide, -1 for the upper."""
     jacobian = d.model.opt.jacobian
-    if jacobian == _SPARSE or (jacobian == _AUTO and model.nv >= _MANY_DOFS):
+    if jacobian == JacobianType.SPARSE or (jacobian == JacobianType.AUTO and model.nv >= _MANY_DOFS):
         rows = zip(d.efc_J_rowadr.tolist(), d.efc_J_rownnz.tolist(), strict=True)
         return np.array([d.efc_J[start : start + count].sum() for start, count in rows])
     return d.efc_J[: d.nefc * model.nv].reshape(d.nefc, model.nv).sum(1)

@@ -17,6 +17,7 @@ from jaxsim.enums import (
     GainType,
     GeomType,
     IntegratorType,
+    JacobianType,
     ObjType,
     SensorType,
     SolverType,
@@ -44,14 +45,6 @@ __all__ = [
     "TrnType",
     "WrapType",
 ]
-
-
-class JacobianType(enum.IntEnum):
-    """How constraint Jacobians are kept; jaxsim chooses by itself."""
-
-    DENSE = 0
-    SPARSE = 1
-    AUTO = 2
 
 
 class JointType(enum.IntEnum):

@@ -74,10 +74,10 @@ class PyTreeNode:
         inner = fields.pop("_impl", None)
         base: Any = self if inner is None else inner
         new: Any = Record.replace(base, **fields)
-        # of a record of in_axes an optional leaf that is mapped is present, as it is in the batch
-        axes = {n for n in base._optional_names.intersection(fields) if base.__dict__[n] is None}
-        if axes:
-            new._make_key(axes.union(name for name in base._optional_names if base.has(name)))
+        # an optional leaf of which there is one for each world is present, zeros or not, as the record of in_axes says
+        mapped = {n for n in base._optional_names.intersection(fields) if _is_mapped(base, n, fields[n])}
+        if mapped:
+            new._make_key(mapped.union(name for name in base._optional_names if new.has(name)))
         return new
 
     @classmethod
@@ -101,6 +101,14 @@ class PyTreeNode:
     def _impl(self) -> Self:
         """MJX keeps some fields in a record inside; here they are all in one."""
         return self
+
+
+def _is_mapped(record: Record, name: str, value: Any) -> bool:
+    """Whether a leaf's new value is an axis, in a record of in_axes, or has more axes than that of one world."""
+    if record.__dict__[name] is None:
+        return value is not None
+    (field,) = (f for f in record.leaf_fields() if f.name == name)
+    return np.ndim(value) > len(field.metadata["shape"].split())
 
 
 def _make_node(cls: type[Any], register: bool) -> None:

@@ -1,5 +1,7 @@
 """Ways in which published scripts use MJX, with one import changed; numbers are the C engine's."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import mujoco
@@ -91,6 +93,18 @@ def test_randomisation_of_fields_that_were_zero(scene):
     data = data.replace(qpos=data.qpos.at[7].set(0.5))
     found = jax.jit(jax.vmap(mjx.forward, in_axes=(axes, None)))(models, data)
     assert np.abs(found.qfrc_passive[1, 6:] - found.qfrc_passive[0, 6:]).min() > 1
+
+
+@pytest.mark.parametrize("name", ["tendon_stiffness", "opt.density"])
+def test_randomisation_of_fields_that_stay_zero(scene, name):
+    """As randomisers do that scale whatever a model has."""
+    _, _, model, data = scene
+    value = functools.reduce(getattr, name.split("."), model)
+    axes = jax.tree.map(lambda x: None, model).tree_replace({name: 0})
+    models = model.tree_replace({name: jnp.stack([value, 2 * value])})
+    assert not np.any(functools.reduce(getattr, name.split("."), models))
+    found = jax.jit(jax.vmap(mjx.forward, in_axes=(axes, None)))(models, data)
+    close(found.qacc[1], forward(model, data).qacc, TO_C)
 
 
 def test_reset_where_done(scene):
