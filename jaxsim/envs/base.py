@@ -30,6 +30,7 @@ from jaxsim.envs.checks import (
 )
 from jaxsim.envs.config import Config
 from jaxsim.interop.mujoco import make_data
+from jaxsim.math import safe
 from jaxsim.math.random import check_key
 from jaxsim.model import Model
 from jaxsim.pipeline.forward import forward, step
@@ -149,8 +150,8 @@ class Env(abc.ABC):
 
     def _around(self, centre: ArrayLike, action: Array) -> Array:
         """Controls that an action is away from others, within their range."""
-        wanted = centre + self._half * jnp.clip(action, -1.0, 1.0)
-        return jnp.clip(wanted, self._low, self._high)
+        wanted = centre + self._half * safe.clamp(action, -1.0, 1.0)
+        return safe.clamp(wanted, jnp.asarray(self._low), jnp.asarray(self._high))
 
     def proceed(self, data: Data, action: Array, info: dict[str, Any]) -> dict[str, Any]:
         """What the task remembers after a step; names that are left out keep what they have."""

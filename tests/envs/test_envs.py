@@ -337,3 +337,15 @@ def test_every_environment_runs(name):
     _, (reward, done, obs) = run(state, jnp.asarray(rng.uniform(-1, 1, shape)))
     assert np.isfinite(obs).all()
     assert np.isfinite(reward).all()
+
+
+@pytest.mark.parametrize("name", ["reacher", "humanoid_stand", "pick"])
+def test_controls_at_a_limit_have_the_derivative_inside(name):
+    """Of actions at an end of theirs, and of homes at an end of an actuator's range: not a half or a quarter of it."""
+    env = envs.load(name)
+    data = env._data.replace(ctrl=jnp.asarray(env._low))
+    inside = np.asarray(env._half)
+    for action in (-1.0, 0.0, 1.0):
+        at = jnp.full(env.action_size, action)
+        slopes = jnp.diagonal(jax.jacfwd(lambda a: env.control(a, data, {}))(at))  # noqa: B023
+        assert np.all(np.isclose(slopes, 0) | np.isclose(slopes, inside)), action

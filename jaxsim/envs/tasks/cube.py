@@ -81,7 +81,7 @@ class CubeTurn(Env):
         turning = jnp.sum(axes[2] * data.qvel[15:])  # the free joint's rates are in the cube's frame
         off = safe.norm(data.qpos[12:14] - self._middle[:2], -1)
         return {
-            "turn": jnp.clip(turning / self._rate, -1.0, 1.0),
+            "turn": safe.clamp(turning / self._rate, -1.0, 1.0),
             "centre": nearness(off, 0.0, 0.01, 0.03),
             "jerk": jnp.mean(jnp.square(action - info["last_action"])),
         }
