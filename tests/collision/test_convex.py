@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import jax
 import mujoco
 import numpy as np
 import pytest
 
+import jaxsim
 from jaxsim.collision.pairs.convex import PAIRS
 from tests.collision import oracle
 
@@ -99,3 +101,15 @@ def test_geoms_that_just_touch_have_no_contact(first: str, second: str) -> None:
     assert not any(map(len, found))
     if (first, second) != ("ellipsoid", "box"):  # half of which C sees 2e-9 m deep
         assert not any(map(len, wanted))
+
+
+@pytest.mark.parametrize("away", [0.0, 100.0, 1000.0])
+def test_thin_overlaps_far_from_the_origin(away: float) -> None:
+    """In float32 what places along a floor are rounded by does not hide a contact with it."""
+    xml = f"""<mujoco><worldbody><geom type="box" pos="{away} {away} .1" size=".3 .3 .1"/>
+      <body pos="{away} {away} .22999"><freejoint/><geom type="cylinder" size=".024 .03"/></body></worldbody></mujoco>"""
+    with jax.enable_x64(False):
+        model = jaxsim.load_model(xml)
+        data = jaxsim.forward(model, jaxsim.make_data(model))
+        assert data.ncon == 4
+        np.testing.assert_allclose(data.contact.dist, -1e-5, atol=2e-7)

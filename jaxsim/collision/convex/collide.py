@@ -234,7 +234,7 @@ def _evaluated(
     middle = (witness.first + witness.second) * 0.5
     # as in the C engine, geoms without a round skin whose distance just is that of detection do not touch
     ball1, ball2 = _balls(portions, shape1, shape2)
-    least = jnp.where(reach == 0, -_rounding(shape1, shape2), reach)
+    least = jnp.where(reach == 0, -_rounding(shape1, shape2, witness.normal), reach)
     beyond = lax.stop_gradient((witness.dist >= least) & (ball1 + ball2 == 0))
     single = Points(witness.dist, shape1.pos + middle, witness.normal, valid=asked & ~beyond)
     points = _by_portion(stack_points([single]), portions)
@@ -261,9 +261,11 @@ def _evaluated(
     return points, Touch(asked, held, _among_all(corners, rows, len(asked)))
 
 
-def _rounding(shape1: Shape, shape2: Shape) -> Array:
-    """By how much rounded positions change distances, m."""
-    places = [lax.stop_gradient(jnp.abs(x)) for shape in (shape1, shape2) for x in shape.pos]
+def _rounding(shape1: Shape, shape2: Shape, normal: Vec) -> Array:
+    """By how much rounded positions change distances along a normal, m: far away on a floor they do not."""
+    place1, place2, normal = lax.stop_gradient((shape1.pos, shape2.pos, normal))
+    places = [(jnp.abs(a) + jnp.abs(b)) * jnp.abs(n) for a, b, n in zip(place1, place2, normal, strict=True)]
+    places += [jnp.abs(b - a) for a, b in zip(place1, place2, strict=True)]
     return 2 * jnp.finfo(places[0].dtype).eps * functools.reduce(jnp.add, places)
 
 
