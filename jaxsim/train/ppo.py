@@ -20,7 +20,7 @@ from jaxsim.envs.base import Env
 from jaxsim.envs.randomise import randomise
 from jaxsim.envs.wrappers import wrap_for_training
 from jaxsim.parallel import worlds_mesh
-from jaxsim.train.config import Config
+from jaxsim.train.config import Config, ConfigError
 
 __all__ = ["act", "blank", "train"]
 
@@ -101,11 +101,14 @@ def blank(env: Env, config: Config) -> Any:
 @functools.cache
 def _brax() -> Any:
     """What is used of brax, imported when it is: it takes seconds, and says and warns of what does not matter here."""
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from brax.training.acme import running_statistics as statistics  # pyright: ignore[reportMissingImports]
-        from brax.training.acme.specs import Array  # pyright: ignore[reportMissingImports]
-        from brax.training.agents.ppo import networks, train  # pyright: ignore[reportMissingImports]
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore", DeprecationWarning)
+            from brax.training.acme import running_statistics as statistics  # pyright: ignore[reportMissingImports]
+            from brax.training.acme.specs import Array  # pyright: ignore[reportMissingImports]
+            from brax.training.agents.ppo import networks, train  # pyright: ignore[reportMissingImports]
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"algorithm: ppo needs {error.name}: pip install 'jaxsim-engine[train]'") from error
     return SimpleNamespace(statistics=statistics, Array=Array, networks=networks, train=train)
 
 

@@ -155,9 +155,11 @@ def _choose(folder: Path, earned: dict[int, float], step: int | str) -> int:
 def _prepare(config: Config, out: Path) -> Checkpoints:
     """Folder and checkpoints of a run, if its config and what is there agree."""
     file = out / "config.yaml"
-    if config.resume:
-        if not file.exists():
-            raise ConfigError(f"nothing to resume in {str(out)!r}")
+    # what stopped before its first checkpoint, by a mistake in a task say, has nothing that could be lost
+    begun = file.exists() and any(x.name.isdecimal() for x in (out / "checkpoints").glob("*"))
+    if config.resume and not file.exists():
+        raise ConfigError(f"nothing to resume in {str(out)!r}")
+    if config.resume and begun:
         before, now = (
             dataclasses.asdict(c) | {"out": "", "resume": True, "keep": 0} for c in (read(file), config)
         )
@@ -167,7 +169,7 @@ def _prepare(config: Config, out: Path) -> Checkpoints:
                 f"the run in {str(out)!r} has other settings: {', '.join(differing)}; to learn on from its policy, "
                 f"begin another run with `initial` (--initial {out} --out FOLDER)"
             )
-    elif file.exists():
+    elif begun:
         raise ConfigError(
             f"there is a run in {str(out)!r}: go on with it by `resume` (--resume true), name another folder by "
             "`out`, or delete this one"

@@ -107,7 +107,8 @@ def test_geoms_that_just_touch_have_no_contact(first: str, second: str) -> None:
 def test_thin_overlaps_far_from_the_origin(away: float) -> None:
     """In float32 what places along a floor are rounded by does not hide a contact with it."""
     xml = f"""<mujoco><worldbody><geom type="box" pos="{away} {away} .1" size=".3 .3 .1"/>
-      <body pos="{away} {away} .22999"><freejoint/><geom type="cylinder" size=".024 .03"/></body></worldbody></mujoco>"""
+      <body pos="{away} {away} .22999"><freejoint/><geom type="cylinder" size=".024 .03"/></body>
+      </worldbody></mujoco>"""
     with jax.enable_x64(False):
         model = jaxsim.load_model(xml)
         data = jaxsim.forward(model, jaxsim.make_data(model))

@@ -347,5 +347,5 @@ def test_controls_at_a_limit_have_the_derivative_inside(name):
     inside = np.asarray(env._half)
     for action in (-1.0, 0.0, 1.0):
         at = jnp.full(env.action_size, action)
-        slopes = jnp.diagonal(jax.jacfwd(lambda a: env.control(a, data, {}))(at))  # noqa: B023
+        slopes = jnp.diagonal(jax.jacfwd(lambda a: env.control(a, data, {}))(at))
         assert np.all(np.isclose(slopes, 0) | np.isclose(slopes, inside)), action

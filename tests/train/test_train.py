@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import shutil
 import subprocess
 import sys
 
@@ -21,7 +22,19 @@ pytest.importorskip("yaml")
 
 from jaxsim.cli import main
 from jaxsim.cli.train import settings
-from jaxsim.train import Config, ConfigError, Shac, checkpoints, evaluate, read, restore, rows, summary, train
+from jaxsim.train import (
+    Config,
+    ConfigError,
+    Shac,
+    checkpoints,
+    evaluate,
+    ppo,
+    read,
+    restore,
+    rows,
+    summary,
+    train,
+)
 from jaxsim.train.normalise import Statistics
 from jaxsim.train.shac import Trainer, Window, _returns
 
@@ -426,7 +439,7 @@ def test_what_is_wrong_with_settings_from_python(tmp_path):
 
 
 def test_a_run_that_broke_before_its_first_checkpoint(tiny, tmp_path, monkeypatch):
-    """It can be resumed; without `out` its folder is named after algorithm and environment. Programs are kept."""
+    """Its folder, named after algorithm and environment, can be used again, with other settings too."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     own = jax.config.jax_compilation_cache_dir
@@ -442,9 +455,11 @@ def test_a_run_that_broke_before_its_first_checkpoint(tiny, tmp_path, monkeypatc
             with pytest.raises(RuntimeError, match="broken"):
                 train(config)
         assert jax.config.jax_compilation_cache_dir == str(tmp_path / "cache" / "jaxsim")
-        with pytest.raises(ConfigError, match="there is a run in 'runs/shac_line'"):
-            train(config)
-        out = train(dataclasses.replace(config, resume=True))
+        train(
+            dataclasses.replace(config, seed=3, resume=True)
+        )  # other settings: there is nothing to disagree with
+        shutil.rmtree("runs/shac_line/checkpoints")
+        out = train(config)
         assert [row["steps"] for row in rows(out / "metrics.csv")] == [0, 600]
         assert read(out / "config.yaml").out == "runs/shac_line"
     finally:
@@ -493,6 +508,16 @@ def test_ppo_and_play(tiny, tmp_path, capsys):
     with np.load(out / "play.npz") as saved:
         assert saved["qpos"].shape == (2, 8, 1)
         assert saved["reward"].shape == (2, 8)
+
+
+def test_ppo_without_brax(tiny, tmp_path, monkeypatch, capsys):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "brax"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "brax", None)  # as if it were not installed
+    ppo._brax.cache_clear()
+    with pytest.raises(SystemExit):
+        main(["train", str(tiny), "--algorithm", "ppo", "--out", str(tmp_path / "ppo")])
+    assert "ppo needs brax" in capsys.readouterr().err
 
 
 def test_the_command_line_says_what_is_wrong(tiny, capsys):
