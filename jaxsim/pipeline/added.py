@@ -8,10 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.enums import JointType, TrnType
+from jaxsim.enums import TrnType
 from jaxsim.math.axis import add_rows, take
 from jaxsim.model import Model
 from jaxsim.pytree import Static
+from jaxsim.structure.trees import joint_dofs
 
 __all__ = ["added_by_actuators"]
 
@@ -25,9 +26,7 @@ def _receivers(static: Static, to_tendons: bool) -> tuple[np.ndarray, np.ndarray
         if to_tendons and kind == TrnType.TENDON:
             chosen, receivers = static.tendon_actuatorid[target], [target]
         elif not to_tendons and kind in (TrnType.JOINT, TrnType.JOINTINPARENT):
-            first = int(static.jnt_dofadr[target])
-            chosen = static.jnt_actuatorid[target]
-            receivers = list(range(first, first + JointType(static.jnt_type[target]).nv))
+            chosen, receivers = static.jnt_actuatorid[target], joint_dofs(static, target)
         else:
             continue
         if chosen == i or chosen < -1:

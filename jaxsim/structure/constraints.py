@@ -17,7 +17,7 @@ import numpy as np
 from jaxsim.enums import DisableBit, EqType, JointType, ObjType
 from jaxsim.pytree import Static, index_array
 from jaxsim.structure.tendons import tendon_entries
-from jaxsim.structure.trees import tree
+from jaxsim.structure.trees import joint_dofs, tree
 
 __all__ = ["CLASSES", "ClassRows", "ConstraintClass", "class_rows"]
 
@@ -66,8 +66,7 @@ def _related(m: Static, equality: int, dofs_of: Callable[[Static, int], frozense
 
 
 def _joint_dofs(m: Static, joint: int) -> frozenset[int]:
-    first = int(m.jnt_dofadr[joint])
-    return frozenset(range(first, first + JointType(m.jnt_type[joint]).nv))
+    return frozenset(joint_dofs(m, joint))
 
 
 def _tendon_dofs(m: Static, tendon: int) -> frozenset[int]:

@@ -11,21 +11,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jaxsim.enums import JointType, TrnType
+from jaxsim.enums import TrnType
 from jaxsim.pytree import Static, index_array
 from jaxsim.structure.tendons import tendon_entries
-from jaxsim.structure.trees import Entries, tree
+from jaxsim.structure.trees import Entries, joint_dofs, tree
 
 __all__ = ["end_entries", "entries_of", "moment_entries"]
 
 
-def _joint_dofs(static: Static, joint: int) -> list[int]:
-    first = int(static.jnt_dofadr[joint])
-    return list(range(first, first + JointType(static.jnt_type[joint]).nv))
-
-
 def _on_joint(static: Static, i: int) -> list[list[int]]:
-    return [_joint_dofs(static, int(static.actuator_trnid[i, 0]))]
+    return [list(joint_dofs(static, int(static.actuator_trnid[i, 0])))]
 
 
 def _on_tendon(static: Static, i: int) -> list[list[int]]:
@@ -41,7 +36,7 @@ def _between_sites(static: Static, i: int) -> list[list[int]]:
 def _orientation(static: Static, i: int) -> list[list[int]]:
     target, reference = static.actuator_trnid[i].tolist()
     if reference < 0:
-        return [[d] for d in _joint_dofs(static, target)]
+        return [[d] for d in joint_dofs(static, target)]
     return _between_sites(static, i) * 3
 
 

@@ -19,6 +19,7 @@ from jaxsim.structure.sparsity import tree_structure
 __all__ = [
     "Entries",
     "Tree",
+    "joint_dofs",
     "m_entries",
     "m_entry_count",
     "tree",
@@ -46,6 +47,12 @@ class Entries(NamedTuple):
 
     rows: np.ndarray
     cols: np.ndarray
+
+
+def joint_dofs(static: Static, joint: int) -> range:
+    """The degrees of freedom of a joint."""
+    first = int(static.jnt_dofadr[joint])
+    return range(first, first + JointType(static.jnt_type[joint]).nv)
 
 
 @functools.lru_cache(maxsize=64)

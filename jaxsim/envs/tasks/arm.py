@@ -47,18 +47,20 @@ class Arm(Env):
         qpos = jnp.asarray(self.model.key_qpos)[0].at[8:10].add(offset)
         return qpos, jnp.zeros(self.model.nv), {"target": self.target(goal).astype(self._data.qpos.dtype)}
 
-    def _distances(self, data: Data, info: dict[str, Any]) -> tuple[Array, Array]:
-        """From the gripper to the cube, and from the cube to its target, m."""
+    def _ways(self, data: Data, info: dict[str, Any]) -> tuple[Array, Array]:
+        """From the gripper to the cube, and from the cube to its target, (3,), m."""
         cube = data.qpos[_CUBE]
-        ways = jnp.stack([cube - data.site_xpos[self._grasp], info["target"] - cube])
-        reach, goal = safe.norm(ways, -1)
+        return cube - data.site_xpos[self._grasp], info["target"] - cube
+
+    def _distances(self, data: Data, info: dict[str, Any]) -> tuple[Array, Array]:
+        """The lengths of these ways, m."""
+        reach, goal = safe.norm(jnp.stack(self._ways(data, info)), -1)
         return reach, goal
 
     def observe(self, data: Data, info: dict[str, Any]) -> Array:
         """See the class."""
-        cube = data.qpos[_CUBE]
-        up = data.xmat[self._cube].reshape(3, 3)[2]
-        ways = cube - data.site_xpos[self._grasp], info["target"] - cube
+        cube, up = data.qpos[_CUBE], data.xmat[self._cube].reshape(3, 3)[2]
+        ways = self._ways(data, info)
         return jnp.concatenate([data.qpos[:8], 0.1 * data.qvel[:8], data.ctrl, cube, up, *ways])
 
     def over(self, data: Data, info: dict[str, Any]) -> Array:

@@ -22,7 +22,7 @@ class Weights:
     """Parts of the reward.
 
     Attributes:
-      reach: in [0, 1]: the gripper is at the cube, a tenth at 0.3 m.
+      reach: in [0, 1]: the gripper is within 1 cm of the cube, a tenth at 0.3 m beyond.
       grasp: 1 where both fingers press on something within 3 cm of the gripper.
       hold: in [0, 1]: the cube is within 2 cm of its target, a tenth at 0.2 m beyond.
       effort: squares of the action, averaged.

@@ -49,7 +49,7 @@ class Push(Arm):
     """See `Arm` for what is observed."""
 
     def target(self, rng: Array) -> Array:
-        """A place on the table, 10 to 25 cm in front of where the cube starts or beside it."""
+        """A place on the table, 10 to 25 cm beside where the cube starts, half as far in front of it."""
         far, turn = jax.random.split(rng)
         radius = jax.random.uniform(far, (), minval=0.1, maxval=0.25)
         angle = jax.random.uniform(turn, (), minval=-jnp.pi / 2, maxval=jnp.pi / 2)

@@ -11,7 +11,7 @@ from jax import Array
 
 from jaxsim.compile.load import load_model
 from jaxsim.data import Data
-from jaxsim.envs.base import Env, State
+from jaxsim.envs.base import Env
 from jaxsim.envs.config import Config
 from jaxsim.envs.shaping import nearness
 from jaxsim.math import safe
@@ -63,10 +63,9 @@ class Reacher(Env):
         target = jnp.stack([radius * jnp.cos(angle), radius * jnp.sin(angle), jnp.asarray(0.03)])
         return joints, jnp.zeros(2), {"target": target.astype(self._data.qpos.dtype)}
 
-    def reset(self, rng: Array) -> State:
-        """See `Env.reset`; the mocap body that marks the target goes there."""
-        state = super().reset(rng)
-        return state.replace(data=state.data.replace(mocap_pos=state.info["target"][None]))
+    def prepare(self, data: Data, info: dict[str, Any]) -> Data:
+        """The mocap body that marks the target goes there."""
+        return data.replace(mocap_pos=info["target"][None])
 
     def observe(self, data: Data, info: dict[str, Any]) -> Array:
         """See the class."""
