@@ -1,11 +1,13 @@
-"""Which name was probably meant where there is none such."""
+"""What errors of a caller's arguments say: which name was probably meant, which count was expected."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["hint", "nearest"]
+import numpy as np
+
+__all__ = ["check_counts", "hint", "nearest"]
 
 
 def nearest(word: str, valid: Iterable[str]) -> str | None:
@@ -18,3 +20,14 @@ def hint(word: str, known: Iterable[str]) -> str:
     """Part of an error's message: the name that was probably meant, or nothing."""
     near = nearest(word, known)
     return f" (did you mean {near!r}?)" if near else ""
+
+
+def check_counts(function: str, **counts: int) -> None:
+    """Refuses arguments of a function that are no integers of at least 1.
+
+    Raises:
+      ValueError: names the function, the first such argument and its value.
+    """
+    for name, count in counts.items():
+        if not isinstance(count, (int, np.integer)) or count < 1:
+            raise ValueError(f"{function}: {name}={count!r}; expected an integer of at least 1")

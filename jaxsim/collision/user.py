@@ -14,6 +14,7 @@ from jaxsim import worlds
 from jaxsim.collision.points import Points, Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.enums import GeomType
+from jaxsim.hints import check_counts
 from jaxsim.model import Model
 from jaxsim.sdf import Distance
 from jaxsim.structure.colliders import Collider
@@ -64,8 +65,7 @@ def user_collider(
             f"user_collider: {kinds[1].name.lower()} comes before {kinds[0].name.lower()}; swap them"
         )
 
-    if not isinstance(points, int) or points < 1:
-        raise ValueError(f"user_collider: points={points!r}; expected an integer of at least 1")
+    check_counts("user_collider", points=points)
 
     def collide(shape1: Shape, shape2: Shape, margin: Array) -> Points:
         del margin

@@ -24,6 +24,7 @@ from scipy import sparse
 
 from jaxsim.data import Data
 from jaxsim.enums import JointType
+from jaxsim.hints import check_counts
 from jaxsim.identify.parameters import Parameter, apply, coordinates
 from jaxsim.model import Model
 from jaxsim.pipeline.make_data import make_data
@@ -306,8 +307,9 @@ def build_residual(
       jacobian: `"exact"`, or by `"differences"` to compare.
 
     Raises:
-      ValueError: shapes do not agree, nothing is measured or looked for, names repeat, a start is not known, or the
-        model has another precision than JAX.
+      ValueError: shapes do not agree, `window` or `substeps` is no positive integer, `states` or `jacobian` is another
+        word, nothing is measured or looked for, names repeat, a start is not known, or the model has another precision
+        than JAX.
       TypeError: `sigma` is no mapping, or parameters or trajectories are of other types.
       KeyError: there is no sensor of this name.
     """
@@ -322,9 +324,7 @@ def build_residual(
             raise TypeError(
                 f"build_residual: {name} holds {others[0]}; expected a sequence of {kind.__name__}"
             )
-    for name, count in (("window", window), ("substeps", substeps)):
-        if count is not None and (not isinstance(count, (int, np.integer)) or count < 1):
-            raise ValueError(f"build_residual: {name}={count!r}; expected a number of at least 1, an integer")
+    check_counts("build_residual", window=1 if window is None else window, substeps=substeps)
     real, wide = jnp.asarray(model.qpos0).dtype, jnp.result_type(float)
     if real != wide:
         raise ValueError(

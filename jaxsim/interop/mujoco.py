@@ -45,7 +45,7 @@ def put_model(
     Raises:
       TypeError: it is no MjModel.
       UnsupportedError: it has physics that came to the C engine after 3.17.
-      ValueError: a height field has no cells.
+      ValueError: a height field has no cells, or `nconmax` or `njmax` is less than -1.
     """
     if not hasattr(mj_model, "name_bodyadr"):
         raise TypeError(f"put_model: expected a mujoco.MjModel, not {type(mj_model).__name__}")

@@ -9,16 +9,18 @@ Every planner is a pure function of a state and controls: `jit` it; `vmap` it ov
 from jaxsim.optimise.boxqp import box_qp
 from jaxsim.optimise.cost import Cost, limits, total_cost
 from jaxsim.optimise.ilqr import Plan, ilqr, multiple_shooting
-from jaxsim.optimise.mpc import mpc
+from jaxsim.optimise.mpc import Run, mpc
 from jaxsim.optimise.sampling import Sampled, cem, mppi
-from jaxsim.optimise.shooting import Optimiser, shooting
+from jaxsim.optimise.shooting import Optimiser, Shot, shooting
 from jaxsim.optimise.smoothing import Smoothed, randomised, smooth_onset
 
 __all__ = [
     "Cost",
     "Optimiser",
     "Plan",
+    "Run",
     "Sampled",
+    "Shot",
     "Smoothed",
     "box_qp",
     "cem",

@@ -14,6 +14,7 @@ from jax.interpreters.partial_eval import dce_jaxpr
 from numpy.typing import ArrayLike
 
 from jaxsim.data import STATE_FIELDS, Data
+from jaxsim.hints import check_counts
 from jaxsim.model import Model
 from jaxsim.pipeline.admit import admit
 from jaxsim.pipeline.forward import step
@@ -24,6 +25,7 @@ __all__ = [
     "State",
     "Term",
     "check",
+    "check_positive",
     "fresh",
     "limits",
     "lost",
@@ -162,14 +164,23 @@ def check(
         raise ValueError(f"{who}: ctrl has shape {ctrl.shape}; expected (T, {model.nu})")
     if not isinstance(ctrl, Tracer) and not np.isfinite(np.asarray(ctrl)).all():
         raise ValueError(f"{who}: ctrl is not finite")
-    for name, count in counts.items():
-        if not isinstance(count, (int, np.integer)) or count < 1:
-            raise ValueError(f"{who}: {name}={count!r}; expected an integer of at least 1")
+    check_counts(who, **counts)
     if cost is not None and not isinstance(cost, Cost):
         raise TypeError(f"{who}: cost is of type {type(cost).__name__}; expected Cost(running, terminal)")
     for name, term in cost._asdict().items() if cost is not None else ():
         _check_term(f"{who}: Cost.{name}", term, model, data)
     return ctrl
+
+
+def check_positive(who: str, **numbers: Any) -> None:
+    """Refuses numbers or arrays that are not positive and finite; what is traced is not known.
+
+    Raises:
+      ValueError: names the function, the first such argument and its value.
+    """
+    for name, x in numbers.items():
+        if not isinstance(x, Tracer) and not np.all((np.asarray(x) > 0) & np.isfinite(x)):
+            raise ValueError(f"{who}: {name}={x!r}; expected a positive number")
 
 
 def _check_term(what: str, term: Term, model: Model, data: Data) -> None:

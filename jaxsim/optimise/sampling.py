@@ -18,7 +18,7 @@ from jaxsim.data import Data
 from jaxsim.math import safe
 from jaxsim.math.random import check_key
 from jaxsim.model import Model
-from jaxsim.optimise.cost import Cost, check, limits, total_cost
+from jaxsim.optimise.cost import Cost, check, check_positive, limits, total_cost
 
 __all__ = ["Sampled", "cem", "mppi"]
 
@@ -69,7 +69,8 @@ def cem(
       bounds: lower and upper limits of controls, (nu,) each; those of the model by default.
 
     Raises:
-      ValueError: controls do not have the shape of the model's, or there are not 1 < elites <= samples.
+      ValueError: controls do not have the shape of the model's, `iterations` is no positive integer, there are not
+        1 < elites <= samples, `knots` is not from 2 to T, or the deviation is not positive.
       TypeError: the cost is no Cost, or the key no random key.
     """
     if not 1 < elites <= samples:
@@ -113,12 +114,11 @@ def mppi(
       bounds: lower and upper limits of controls, (nu,) each; those of the model by default.
 
     Raises:
-      ValueError: controls do not have the shape of the model's, there are no samples, or the temperature is not
-        positive.
+      ValueError: controls do not have the shape of the model's, `samples` or `iterations` is no positive integer,
+        `knots` is not from 2 to T, or temperature or deviation are not positive.
       TypeError: the cost is no Cost, or the key no random key.
     """
-    if temperature <= 0:
-        raise ValueError(f"mppi: temperature={temperature}; expected a positive number")
+    check_positive("mppi", temperature=temperature)
 
     def renew(mean: Array, std: Array, tried: Array, costs: Array) -> tuple[Array, Array]:
         weights = jax.nn.softmax((jnp.min(costs) - costs) / temperature)
@@ -144,6 +144,7 @@ def _sample(
     """Samples, simulates and renews the distribution, iteration by iteration."""
     ctrl = check(who, model, data, ctrl, cost, samples=samples, iterations=iterations)
     check_key(f"{who}: key", key)
+    check_positive(who, deviation=deviation)
     knots = len(ctrl) if knots is None else knots
     if not 1 < knots <= len(ctrl) and knots != len(ctrl):
         raise ValueError(f"{who}: knots={knots}; expected 2 to {len(ctrl)}")

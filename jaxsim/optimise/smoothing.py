@@ -16,6 +16,7 @@ from jax import Array
 from jax.core import Tracer
 
 from jaxsim.model import Model
+from jaxsim.optimise.cost import check_positive
 
 __all__ = ["Smoothed", "randomised", "smooth_onset"]
 
@@ -84,12 +85,13 @@ def randomised(
       by: which estimate.
 
     Raises:
-      ValueError: `by` is none of these, or samples are odd or fewer than 4.
+      ValueError: `by` is none of these, samples are odd or fewer than 4, or the deviation is not positive.
     """
     if by not in ("both", "gradients", "values") or samples < 4 or samples % 2:
         raise ValueError(
             f'randomised: by={by!r}, samples={samples}; expected "both", "gradients" or "values", and an even number'
         )
+    check_positive("randomised", deviation=deviation)
     half = samples // 2
     e = jax.random.normal(key, (half, *x.shape), x.dtype)
     tried = x + deviation * jnp.stack([e, -e], axis=1)

@@ -80,7 +80,7 @@ class Trainer:
     Args:
       env: what to learn.
       config: how.
-      many: from a model to models of all worlds, as `jaxsim.envs.Randomised` has them; default: one for all.
+      many: its worlds, each with a model of its own; default: one model for all.
     """
 
     def __init__(self, env: Env, config: Config, many: Randomised | None = None) -> None:

@@ -246,6 +246,14 @@ two = jax.tree.map(lambda x: jnp.stack([x, x]), data)
         (lambda: optimise.cem(model, data, zeros, cost, KEY, elites=9, samples=8), "1 < elites <= samples"),
         (lambda: optimise.cem(model, data, zeros, cost, KEY, knots=1), "knots=1; expected 2 to 20"),
         (lambda: optimise.mppi(model, data, zeros, cost, KEY, temperature=0.0), "expected a positive number"),
+        (
+            lambda: optimise.mppi(model, data, zeros, cost, KEY, temperature=np.nan),
+            "temperature=nan; expected a pos",
+        ),
+        (
+            lambda: optimise.cem(model, data, zeros, cost, KEY, deviation=-1.0),
+            "deviation=-1.0; expected a positive",
+        ),
         (lambda: optimise.mppi(model, data, zeros[0], cost, KEY), "mppi: ctrl has shape"),
         (
             lambda: optimise.mppi(model, data, zeros, cost, KEY, samples=0),

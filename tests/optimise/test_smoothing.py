@@ -150,6 +150,8 @@ def test_randomised_is_exact_for_linear_functions():
 def test_randomised_refuses(arguments):
     with pytest.raises(ValueError, match="randomised: by="):
         optimise.randomised(jnp.sum, jnp.zeros(2), jax.random.key(0), deviation=1.0, **arguments)
+    with pytest.raises(ValueError, match=r"deviation=0\.0; expected a positive"):
+        optimise.randomised(jnp.sum, jnp.zeros(2), jax.random.key(0), deviation=0.0)
 
 
 def test_smooth_onset_inside_of_jit():
