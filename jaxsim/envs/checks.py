@@ -14,6 +14,7 @@ from jax.typing import ArrayLike
 from jaxsim.hints import hint
 
 __all__ = [
+    "COUNTED",
     "check_rewards",
     "checked_action",
     "checked_memory",
@@ -22,6 +23,11 @@ __all__ = [
     "checked_start",
     "checked_weights",
 ]
+
+COUNTED = ("steps", "truncation", "episode_done", "episode_metrics")
+"""Names in `info` that belong to `Episode`."""
+_WRAPPERS = {*COUNTED, "first_data", "first_obs", "first_info"}
+"""These and those of `AutoReset`."""
 
 
 def checked_weights(config: Any) -> dict[str, float]:
@@ -44,6 +50,7 @@ def checked_start(start: Any) -> tuple[Any, Any, Mapping[str, Any]]:
 
     Raises:
       TypeError: it is not these three.
+      ValueError: what it remembers has the name of something that `Episode` or `AutoReset` keep there.
     """
     if not isinstance(start, tuple | list) or len(start) != 3 or not isinstance(start[2], Mapping):
         raise TypeError(
@@ -51,6 +58,12 @@ def checked_start(start: Any) -> tuple[Any, Any, Mapping[str, Any]]:
             "{} if nothing; what else a state starts with is set by `prepare`"
         )
     qpos, qvel, info = start
+    taken = _WRAPPERS & info.keys()
+    if taken:
+        raise ValueError(
+            f"start remembers {', '.join(map(repr, sorted(taken)))}, where wrappers keep what they count: choose "
+            "another name"
+        )
     return qpos, qvel, info
 
 

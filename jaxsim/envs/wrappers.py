@@ -15,6 +15,7 @@ from jax.typing import ArrayLike
 
 from jaxsim.data import Data
 from jaxsim.envs.base import Env, State
+from jaxsim.envs.checks import COUNTED
 from jaxsim.math.random import check_keys, is_key
 from jaxsim.model import Model
 
@@ -137,8 +138,7 @@ class Episode(Wrapper):
     @property
     def lasting(self) -> tuple[str, ...]:
         """See `Env`; what is counted here is among it, since it is started again here."""
-        own = ("steps", "truncation", "episode_done", "episode_metrics")
-        return (*getattr(self.env, "lasting", ()), *own)
+        return (*getattr(self.env, "lasting", ()), *COUNTED)
 
     def reset(self, rng: Array) -> State:
         """Starts counting."""

@@ -28,6 +28,7 @@ __all__ = [
     "stack",
     "sum_rows",
     "take",
+    "take_blocks",
 ]
 
 _FUSED = 8
@@ -60,6 +61,12 @@ def take(x: Array, index: np.ndarray) -> Array:
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         return _pick(x, index=index)
     return _take(x, index=tuple(index.tolist()))
+
+
+def take_blocks(x: Array, start: np.ndarray, size: int) -> Array:
+    """Consecutive rows of x (n, W) from constant starts (m,) on, as (m, size, W)."""
+    index = start[:, None] + np.arange(size)
+    return take(x, index.reshape(-1)).reshape(len(start), size, x.shape[-1])
 
 
 def add_rows(x: Array, index: np.ndarray, n: int) -> Array:

@@ -67,18 +67,36 @@ def _at(x: Array, place: Array) -> Array:
 
 def _same(model: Model, a: Array, b: Array) -> Array:
     """Whether times are the same: as in the C engine in float64, within part of a timestep in float32."""
-    return jnp.abs(a - b) < _tolerance(model)
+    return jnp.abs(a - b) < _tolerance(model, a)
 
 
-def _tolerance(model: Model) -> Array | float:
+def _tolerance(model: Model, time: Array) -> Array | float:
     h = model.opt.timestep
-    return MINVAL if h.dtype == jnp.float64 else _NEAR * h
+    if h.dtype == jnp.float64:
+        return MINVAL
+    return jnp.maximum(_NEAR * h, 2 * float(jnp.finfo(h.dtype).eps) * jnp.abs(time))
+
+
+def later(time: Array, h: Array) -> Array:
+    """A timestep later. In float32, where sums drift by seconds in minutes, a whole number of timesteps stays one.
+
+    Args:
+      time: in s, any shape (..., W).
+      h: the timestep, s, of a shape that broadcasts to that.
+    """
+    plain = time + h
+    if plain.dtype == jnp.float64:
+        return plain
+    now, step = lax.stop_gradient((time, h))
+    count = jnp.round(now / step)
+    whole = jnp.abs(now - count * step) <= 2 * jnp.finfo(plain.dtype).eps * jnp.abs(now)
+    return plain + jnp.where(whole, (count + 1) * step - lax.stop_gradient(plain), 0)
 
 
 def is_due(model: Model, history: Array, channels: Channels, time: Array) -> Array:
     """Whether sensors (n, W) are to be measured at a time (W,); those without an interval always are."""
     period = take(model.sensor_interval[:, 0], channels.owner)
-    slack = 0 if time.dtype == jnp.float64 else _tolerance(model)
+    slack = 0 if time.dtype == jnp.float64 else _tolerance(model, time)
     return (period <= 0) | (user_slot(history, channels) + period <= time + slack)
 
 
@@ -87,7 +105,7 @@ def read(model: Model, history: Array, channels: Channels, time: Array) -> Array
     ring = _ring(history, channels)
     last = channels.samples - 1
     # of the first sample not before `time`; one of the same time is not, on whichever side rounding puts it
-    number = jnp.sum(ring.times < (time - _tolerance(model))[:, None], axis=1, dtype=jnp.int32)
+    number = jnp.sum(ring.times < (time - _tolerance(model, time))[:, None], axis=1, dtype=jnp.int32)
 
     def sample(number: Array) -> tuple[Array, Array]:
         place = ring.place(jnp.clip(number, 0, last))

@@ -9,9 +9,10 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit, JointType
 from jaxsim.math import quaternion as quat
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import concat, take, take_blocks
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import next_activation, rewrap_activations
+from jaxsim.pipeline.history import later
 from jaxsim.pipeline.record import record_history
 
 __all__ = ["advance", "difference_pos", "integrate_pos"]
@@ -35,11 +36,6 @@ def _segments(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
     return tuple(np.array(x, int) for x in (scalar_q, scalar_v, quat_q, quat_v))  # pyright: ignore
 
 
-def _blocks(x: Array, start: np.ndarray, size: int) -> Array:
-    rows = take(x, (start[:, None] + np.arange(size)).reshape(-1))
-    return rows.reshape(len(start), size, x.shape[-1])
-
-
 def integrate_pos(model: Model, qpos: Array, qvel: Array, dt: Array) -> Array:
     """Positions (nq, W) after `dt` (W or 1,), s, at constant velocity qvel (nv, W)."""
     scalar_q, scalar_v, quat_q, quat_v = _segments(model)
@@ -48,7 +44,7 @@ def integrate_pos(model: Model, qpos: Array, qvel: Array, dt: Array) -> Array:
         parts.append(take(qpos, scalar_q) + take(qvel, scalar_v) * dt)
         index.append(scalar_q)
     if len(quat_q):
-        turned = quat.integrate(_blocks(qpos, quat_q, 4), _blocks(qvel, quat_v, 3), dt)
+        turned = quat.integrate(take_blocks(qpos, quat_q, 4), take_blocks(qvel, quat_v, 3), dt)
         parts.append(turned.reshape(-1, turned.shape[-1]))
         index.append((quat_q[:, None] + np.arange(4)).reshape(-1))
     return take(concat(parts), np.argsort(np.concatenate(index))) if parts else qpos
@@ -62,7 +58,7 @@ def difference_pos(model: Model, start: Array, end: Array, dt: Array) -> Array:
         parts.append(take(end, scalar_q) - take(start, scalar_q))
         index.append(scalar_v)
     if len(quat_q):
-        turned = quat.subtract(_blocks(end, quat_q, 4), _blocks(start, quat_q, 4))
+        turned = quat.subtract(take_blocks(end, quat_q, 4), take_blocks(start, quat_q, 4))
         parts.append(turned.reshape(-1, turned.shape[-1]))
         index.append((quat_v[:, None] + np.arange(3)).reshape(-1))
     if not parts:
@@ -88,4 +84,4 @@ def advance(model: Model, data: Data, act_dot: Array, qacc: Array, qvel: Array |
         data = data.replace(history=record_history(model, data))
     velocity = data.qvel + h * qacc
     position = integrate_pos(model, data.qpos, velocity if qvel is None else qvel, h)
-    return data.replace(qvel=velocity, qpos=position, time=data.time + h, qacc_warmstart=data.qacc)
+    return data.replace(qvel=velocity, qpos=position, time=later(data.time, h), qacc_warmstart=data.qacc)

@@ -20,7 +20,7 @@ from jaxsim.data import Data
 from jaxsim.enums import CamLightType, JointType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
-from jaxsim.math.axis import concat, split, take
+from jaxsim.math.axis import concat, split, take, take_blocks
 from jaxsim.math.gather import width_of
 from jaxsim.math.lanes import has_kernels
 from jaxsim.math.stage import stage
@@ -211,7 +211,7 @@ def _bases(model: Model, data: Data, plan: _Plan) -> Array:
         orientation.append(data.mocap_quat)
     if len(plan.free_bodies):
         adr = model.jnt_qposadr[model.body_jntadr[plan.free_bodies]]
-        pos.append(_gather_blocks(data.qpos, adr, 3))
+        pos.append(take_blocks(data.qpos, adr, 3))
         orientation.append(_identity(len(adr), data.qpos))
     return take(_frames(concat(pos), quat.normalize(concat(orientation))), plan.bases)
 
@@ -220,12 +220,6 @@ def _identity(n: int, like: Array) -> Array:
     q = np.zeros((n, 4, 1))
     q[:, 0] = 1
     return jnp.asarray(q, like.dtype)
-
-
-def _gather_blocks(x: Array, start: np.ndarray, size: int) -> Array:
-    """Consecutive rows of x (n, W) as (len(start), size, W)."""
-    index = np.asarray(start)[:, None] + np.arange(size)
-    return take(x, index.reshape(-1)).reshape(len(start), size, x.shape[-1])
 
 
 def _joint_motions(model: Model, data: Data, plan: _Plan) -> tuple[Array, Array, Array]:
@@ -238,7 +232,7 @@ def _joint_motions(model: Model, data: Data, plan: _Plan) -> tuple[Array, Array,
         return model.jnt_pos[:, :1].repeat(7, axis=1), model.jnt_pos, model.jnt_axis
     along, hinges = (_displacement(model, data, ids)[:, None] for ids in (plan.slides, plan.hinges))
     free = model.jnt_type[plan.balls] == JointType.FREE
-    given = _gather_blocks(data.qpos, model.jnt_qposadr[plan.balls] + 3 * free, 4)
+    given = take_blocks(data.qpos, model.jnt_qposadr[plan.balls] + 3 * free, 4)
     order = np.concatenate([plan.slides, plan.hinges, plan.balls])
     anchor = take(model.jnt_pos, order)
     if free.any():  # which turn about the origin of their bodies, whatever the model says
@@ -287,14 +281,13 @@ def _followed(model: Model, data: Data, kind: str) -> tuple[Array, Array]:
     mode, body = getattr(model, f"{kind}_mode"), getattr(model, f"{kind}_bodyid")
     target = getattr(model, f"{kind}_targetbodyid")
     fixed = take(data.xpos, body) + matvec(take(data.xmat, body), getattr(model, f"{kind}_pos"))
-    parts = [
+    options = [
         fixed,
         take(data.xpos, body) + getattr(model, f"{kind}_pos0"),
         take(data.subtree_com, body) + getattr(model, f"{kind}_poscom0"),
     ]
     source = np.select([mode == CamLightType.TRACK, mode == CamLightType.TRACKCOM], [1, 2], 0)
-    n = len(mode)
-    pos = take(concat(parts), source * n + np.arange(n))
+    pos = _choose(source, options)
     watched = take(
         concat([data.xpos, data.subtree_com]),
         np.maximum(target, 0) + np.where(mode == CamLightType.TARGETBODYCOM, model.nbody, 0),

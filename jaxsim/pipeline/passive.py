@@ -12,7 +12,7 @@ from jaxsim.data import Data
 from jaxsim.enums import DisableBit, JointType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe, spatial
-from jaxsim.math.axis import concat, mask_product, take
+from jaxsim.math.axis import concat, mask_product, take, take_blocks
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.pipeline.added import added_by_actuators
@@ -103,10 +103,9 @@ def spring_stretch(model: Model, data: Data) -> list[tuple[np.ndarray, np.ndarra
     ball = np.flatnonzero(model.jnt_type <= JointType.BALL)
     if len(ball):
         shift = np.where(model.jnt_type[ball] == JointType.FREE, 3, 0)
-        adr = (model.jnt_qposadr[ball, None] + shift[:, None] + np.arange(4)).reshape(-1)
-        now = quat.normalize(take(data.qpos, adr).reshape(len(ball), 4, -1))
-        rest = take(model.qpos_spring, adr).reshape(len(ball), 4, -1)
-        x = quat.subtract(now, rest)
+        adr = model.jnt_qposadr[ball] + shift
+        now = quat.normalize(take_blocks(data.qpos, adr, 4))
+        x = quat.subtract(now, take_blocks(model.qpos_spring, adr, 4))
         found.append((ball, model.jnt_dofadr[ball, None] + shift[:, None] + three, x))
     return found
 

@@ -183,6 +183,13 @@ def test_what_is_wrong_with_a_task(cartpole, functions, error, message):
         jax.eval_shape(_changed(env, **functions).step, reset(jax.random.key(0)), jnp.zeros(1))
 
 
+def test_names_that_wrappers_use(cartpole):
+    env, _, _ = cartpole
+    changed = _changed(env, start=lambda *_: (jnp.zeros(2), jnp.zeros(2), {"steps": 0, "speed": 1.0}))
+    with pytest.raises(ValueError, match="start remembers 'steps', where wrappers keep what they count"):
+        jax.eval_shape(changed.reset, jax.random.key(0))
+
+
 @pytest.mark.parametrize(
     ("functions", "message"),
     [

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jaxsim
+from jaxsim.pipeline.history import later
 from tests.pipeline.oracle import error, load
 
 TOLERANCE = 1e-9
@@ -107,3 +108,25 @@ def test_derivative_by_a_delay_of_whole_steps(interp):
     assert np.abs(np.diag(ahead)).min() > 0.1
     np.testing.assert_allclose(jax.jit(jax.jacfwd(end))(x), ahead, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(jax.jit(jax.jacrev(end))(x), ahead, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("time", [0.0, 20.0, 1500.0])
+def test_delays_in_float32(time):
+    """They are as many steps late in the run as at its start: rounding of the time adds none."""
+    xml = XML[: XML.index("<actuator>")].replace("0.002", "0.0005")
+    xml += '<actuator><motor joint="a" nsample="25" delay="0.01"/></actuator></mujoco>'
+    with jax.enable_x64(False):
+        model = jaxsim.load_model(xml)
+        data = jaxsim.make_data(model).replace(time=jnp.float32(time))
+        _, path = jaxsim.rollout(model, data, jnp.arange(100.0)[:, None], fields=("actuator_force", "time"))
+        np.testing.assert_array_equal(path["actuator_force"][30:, 0], np.arange(10.0, 80.0))
+        np.testing.assert_allclose(path["time"][-1], time + 100 * 0.0005, rtol=1e-7)
+
+
+def test_time_does_not_drift_in_float32():
+    with jax.enable_x64(False):
+        h = jnp.full((1,), 0.002, jnp.float32)
+        many = jax.jit(lambda t: jax.lax.fori_loop(0, 500_000, lambda _, t: later(t, h), t))(0 * h)
+        np.testing.assert_allclose(many, 1000, rtol=1e-6)
+        np.testing.assert_allclose(later(jnp.float32([0.0317]), h), 0.0337, rtol=1e-6)  # between the steps
+        np.testing.assert_array_equal(jax.jacfwd(lambda t: later(t, h))(h), [[1]])

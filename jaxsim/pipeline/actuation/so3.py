@@ -9,7 +9,7 @@ from jax import Array
 from jaxsim.enums import CtrlInput
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import concat, take, take_blocks
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation.group import Group
 
@@ -38,8 +38,7 @@ def _targets(group: Group) -> Array:
     parts, order = [], []
     given = ids[as_quat]
     if len(given):
-        rows = (model.actuator_ctrladr[given][:, None] + np.arange(4)).reshape(-1)
-        parts.append(quat.normalize(take(group.signals.ctrl, rows).reshape(len(given), 4, -1)))
+        parts.append(quat.normalize(take_blocks(group.signals.ctrl, model.actuator_ctrladr[given], 4)))
         order.append(np.flatnonzero(as_quat))
     stored = ~as_quat & (model.actuator_actnum[ids] > 0)
     for chosen, source, first in (
@@ -48,8 +47,7 @@ def _targets(group: Group) -> Array:
     ):
         some = ids[chosen]
         if len(some):
-            rows = (first[some][:, None] + np.arange(3)).reshape(-1)
-            parts.append(quat.exponential(take(source, rows).reshape(len(some), 3, -1)))
+            parts.append(quat.exponential(take_blocks(source, first[some], 3)))
             order.append(np.flatnonzero(chosen))
     return take(concat(parts), np.argsort(np.concatenate(order)))
 

@@ -8,27 +8,21 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import SensorType, TrnType
 from jaxsim.math import quaternion as quat
-from jaxsim.math.axis import add_rows, take
+from jaxsim.math.axis import add_rows, take, take_blocks
 from jaxsim.model import Model
+from jaxsim.pipeline.actuation.group import outputs_of
 from jaxsim.pipeline.sensors.common import Compute, flat
 
 __all__ = ["SENSORS"]
 
 
-def _of_joints(x: Array, start: np.ndarray, size: int) -> Array:
-    """Rows of x (nq or nv, W) from the first coordinate of each joint on."""
-    return take(x, (start[:, None] + np.arange(size)).reshape(-1))
-
-
 def _ball_quat(m: Model, d: Data, i: np.ndarray) -> Array:
-    q = _of_joints(d.qpos, m.jnt_qposadr[m.sensor_objid[i]], 4)
-    return flat(quat.normalize(q.reshape(len(i), 4, -1)))
+    return flat(quat.normalize(take_blocks(d.qpos, m.jnt_qposadr[m.sensor_objid[i]], 4)))
 
 
 def _outputs(m: Model, x: Array, i: np.ndarray) -> Array:
     """Rows of x (nout, W) for all force outputs of the sensors' actuators."""
-    rows = [np.arange(int(m.actuator_outnum[a])) + int(m.actuator_outadr[a]) for a in m.sensor_objid[i]]
-    return take(x, np.concatenate(rows))
+    return take(x, outputs_of(m.static, m.sensor_objid[i]))
 
 
 def _tendon_actuator_force(m: Model, d: Data, i: np.ndarray) -> Array:
@@ -43,7 +37,7 @@ SENSORS: dict[SensorType, Compute] = {
     SensorType.JOINTVEL: lambda m, d, i: take(d.qvel, m.jnt_dofadr[m.sensor_objid[i]]),
     SensorType.JOINTACTFRC: lambda m, d, i: take(d.qfrc_actuator, m.jnt_dofadr[m.sensor_objid[i]]),
     SensorType.BALLQUAT: _ball_quat,
-    SensorType.BALLANGVEL: lambda m, d, i: _of_joints(d.qvel, m.jnt_dofadr[m.sensor_objid[i]], 3),
+    SensorType.BALLANGVEL: lambda m, d, i: flat(take_blocks(d.qvel, m.jnt_dofadr[m.sensor_objid[i]], 3)),
     SensorType.TENDONPOS: lambda m, d, i: take(d.ten_length, m.sensor_objid[i]),
     SensorType.TENDONVEL: lambda m, d, i: take(d.ten_velocity, m.sensor_objid[i]),
     SensorType.TENDONACTFRC: _tendon_actuator_force,

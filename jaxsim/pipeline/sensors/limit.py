@@ -13,7 +13,7 @@ from jaxsim.data import Data
 from jaxsim.enums import DisableBit, JointType, SensorType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import concat, take, take_blocks
 from jaxsim.math.spatial import dot
 from jaxsim.model import Model
 from jaxsim.pipeline.sensors.common import Compute
@@ -63,11 +63,6 @@ def _spread(n: int, parts: list[tuple[np.ndarray, Array]], data: Data) -> Array:
     return take(concat([jnp.zeros((1, 1), data.qpos.dtype), *(found for _, found in parts)]), where)
 
 
-def _block(x: Array, start: np.ndarray, size: int) -> Array:
-    """Rows of x from each start on, (n, size, W)."""
-    return take(x, (start[:, None] + np.arange(size)).reshape(-1)).reshape(len(start), size, -1)
-
-
 def _joint_limit(quantity: str, m: Model, d: Data, i: np.ndarray) -> Array:
     """Outputs (n, W) of sensors of joint limits.
 
@@ -91,7 +86,7 @@ def _joint_limit(quantity: str, m: Model, d: Data, i: np.ndarray) -> Array:
         own = [rows[k] for k in chosen]
         limits, q, v = take(m.jnt_range, j), m.jnt_qposadr[j], m.jnt_dofadr[j]
         if kind:
-            sides = _ball_sides(_block(d.qpos, q, 4), _block(d.qvel, v, 3), limits, own)
+            sides = _ball_sides(take_blocks(d.qpos, q, 4), take_blocks(d.qvel, v, 3), limits, own)
         else:
             sides = _scalar_sides(take(d.qpos, q), take(d.qvel, v), limits, own)
         parts.append((chosen, _first_active(quantity, d, sides, take(m.jnt_margin, j))))

@@ -21,7 +21,7 @@ from jaxsim.math import safe
 from jaxsim.math.axis import concat, take
 from jaxsim.model import Model
 from jaxsim.pipeline.acting import acting_wrenches
-from jaxsim.pipeline.history import insert, is_due, read, user_slot
+from jaxsim.pipeline.history import insert, is_due, later, read, user_slot
 from jaxsim.pipeline.sensors.table import SENSORS
 from jaxsim.pipeline.velocity import rne_postconstraint, subtree_vel
 from jaxsim.pytree import Static
@@ -171,7 +171,7 @@ def _stored(model: Model, data: Data, channels: Channels, fresh: Array) -> Array
     due = is_due(model, data.history, channels, data.time)
     period = jnp.maximum(take(model.sensor_interval[:, 0], channels.owner), 0)
     user = user_slot(data.history, channels)
-    user = jnp.where(due, user + period, user)
+    user = jnp.where(due, later(user, period), user)
     return insert(model, data.history, channels, data.time, values, due, user)
 
 

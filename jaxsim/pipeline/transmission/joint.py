@@ -9,7 +9,7 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import JointType, TrnType
 from jaxsim.math import quaternion as quat
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import concat, take, take_blocks
 from jaxsim.math.vector import dot
 from jaxsim.model import Model
 from jaxsim.pipeline.transmission.part import Part, gear_of
@@ -44,8 +44,7 @@ def on_joints(model: Model, data: Data, ids: np.ndarray) -> list[Part]:
 def orientations(model: Model, data: Data, joints: np.ndarray) -> Array:
     """Orientations (n, 4, W) of ball and free joints."""
     first = model.jnt_qposadr[joints] + np.where(model.jnt_type[joints] == JointType.FREE, 3, 0)
-    rows = take(data.qpos, (first[:, None] + np.arange(4)).reshape(-1))
-    return quat.normalize(rows.reshape(len(joints), 4, -1))
+    return quat.normalize(take_blocks(data.qpos, first, 4))
 
 
 def _in_child(model: Model, ids: np.ndarray, orientation: Array, axis: Array) -> Array:
