@@ -53,7 +53,7 @@ from jaxsim.pipeline.sensors.user import user_sensor
 from jaxsim.pipeline.set_const import set_const
 from jaxsim.pipeline.state import State, get_state, set_state, state_size
 from jaxsim.programs import keep_programs
-from jaxsim.results import UnsupportedError, WarningBit, explain
+from jaxsim.results import UnsupportedError, WarningBit, explain, is_lost
 from jaxsim.rollout import rollout
 from jaxsim.support.distance import geom_distance
 from jaxsim.support.force import apply_ft, contact_force, xfrc_accumulate
@@ -106,6 +106,7 @@ __all__ = [
     "integrate_pos",
     "inverse",
     "inverse_derivatives",
+    "is_lost",
     "jac",
     "jac_body",
     "jac_body_com",

@@ -8,7 +8,7 @@ from jax import Array
 
 from jaxsim.pytree import Record, leaf
 
-__all__ = ["STATE_FIELDS", "Contact", "Data"]
+__all__ = ["STATE_FIELDS", "Contact", "Data", "plain"]
 
 STATE_FIELDS = (
     "time",
@@ -141,3 +141,13 @@ class Data(Record):
 
     # working fields of the native stages, None outside them
     work: Any = leaf("", "intermediate results handed from stage to stage", default=None)
+
+
+def plain(data: Data) -> Data:
+    """The record itself, its contacts too: without what subclasses add (`jaxsim.mjx` has such)."""
+    if type(data) is Data and type(data.contact) is Contact:
+        return data
+    fields: dict[str, Any] = {field.name: data.__dict__[field.name] for field in Data.leaf_fields()}
+    contact = {field.name: data.contact.__dict__[field.name] for field in Contact.leaf_fields()}
+    fields["contact"] = Contact(**contact)
+    return Data(**fields)

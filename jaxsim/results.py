@@ -28,7 +28,14 @@ _BAD_STATE = WarningBit.BAD_QPOS | WarningBit.BAD_QVEL | WarningBit.BAD_QACC
 
 
 def is_lost(warning: Any) -> Any:
-    """Where bits of warnings, an array, say that a state was no longer finite: what comes after is no motion of it."""
+    """Where warnings say that a state was no longer finite: what comes after is no motion of it.
+
+    Args:
+      warning: bits as in `Data.warning`, an integer or an array of any shape.
+
+    Returns:
+      Booleans of that shape.
+    """
     return (warning & int(_BAD_STATE)) != 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 from jax import Array, lax
 
-from jaxsim.data import Data
+from jaxsim.data import Data, plain
 from jaxsim.hints import hint
 from jaxsim.model import Model
 from jaxsim.pipeline.admit import admit
@@ -68,5 +68,5 @@ def rollout(
         data = advance(model, data if u is None else data.replace(ctrl=u), substeps)
         return data, {name: getattr(data, name) for name in fields}
 
-    data = jax.tree.map(jax.numpy.asarray, admit(model, data, "rollout"))
+    data = jax.tree.map(jax.numpy.asarray, plain(admit(model, data, "rollout")))
     return lax.scan(body, data, ctrl, length=length)

@@ -150,7 +150,7 @@ class Env(abc.ABC):
 
     def _around(self, centre: ArrayLike, action: Array) -> Array:
         """Controls that an action is away from others, within their range."""
-        wanted = centre + self._half * safe.clamp(action, -1.0, 1.0)
+        wanted = jnp.asarray(centre) + self._half * safe.clamp(action, -1.0, 1.0)
         return safe.clamp(wanted, jnp.asarray(self._low), jnp.asarray(self._high))
 
     def proceed(self, data: Data, action: Array, info: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from jax import Array
 from jaxsim import data as engine_data
 from jaxsim import model as engine_model
 from jaxsim.interop import mujoco as interop
-from jaxsim.mjx.records import Contact, Data, Impl, Model, Option, Statistic, with_type, without_more
+from jaxsim.mjx.records import Contact, Data, Impl, Model, Option, Statistic, with_type
 from jaxsim.pipeline import state as vectors
 from jaxsim.pipeline.make_data import make_data as native_make_data
 from jaxsim.pytree import Record
@@ -161,7 +161,7 @@ def put_data(
 
 def get_data(m: Any, d: engine_data.Data, **_: Any) -> Any:
     """A `mujoco.MjData`, or a list of them where `d` has a batch axis; see `jaxsim.get_data`."""
-    return _exchange("get_data").get_data(m, _typed(without_more(d)))
+    return _exchange("get_data").get_data(m, _typed(engine_data.plain(d)))
 
 
 def get_data_into(result: Any, m: Any, d: engine_data.Data, **_: Any) -> None:
@@ -176,7 +176,7 @@ def get_data_into(result: Any, m: Any, d: engine_data.Data, **_: Any) -> None:
         raise ValueError(
             f"get_data_into: data holds {held}; give {'a list of MjData' if batched else 'one MjData'}"
         )
-    _exchange("get_data").get_data_into(result, m, _typed(without_more(d)))
+    _exchange("get_data").get_data_into(result, m, _typed(engine_data.plain(d)))
 
 
 def _typed(record: Any) -> Any:

@@ -33,7 +33,6 @@ __all__ = [
     "PyTreeNode",
     "Statistic",
     "with_type",
-    "without_more",
 ]
 
 
@@ -157,14 +156,6 @@ def with_type(cls: type[Any], record: Any, **more: Any) -> Any:
 ENGINE_DATA = tuple(field.name for field in engine_data.Data.leaf_fields())
 ENGINE_CONTACT = tuple(field.name for field in engine_data.Contact.leaf_fields())
 """Fields of the engine's records."""
-
-
-def without_more(d: Any) -> engine_data.Data:
-    """The engine's record, its contacts too: without what subclasses add."""
-    fields: dict[str, Any] = {name: d.__dict__[name] for name in ENGINE_DATA}
-    contact = fields["contact"].__dict__
-    fields["contact"] = engine_data.Contact(**{name: contact[name] for name in ENGINE_CONTACT})
-    return engine_data.Data(**fields)
 
 
 class Option(PyTreeNode, engine_options.Option):

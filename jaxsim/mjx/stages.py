@@ -15,7 +15,7 @@ from jaxsim import model as engine_model
 from jaxsim import worlds
 from jaxsim.math.dense_inverse import product
 from jaxsim.mjx.constraints import constraint_fields
-from jaxsim.mjx.records import ENGINE_CONTACT, ENGINE_DATA, ON_REQUEST, Contact, Data, Model, without_more
+from jaxsim.mjx.records import ENGINE_CONTACT, ENGINE_DATA, ON_REQUEST, Contact, Data, Model
 from jaxsim.pipeline import forward as whole
 from jaxsim.pipeline import inverse as backward
 from jaxsim.pipeline import per_world, velocity
@@ -23,6 +23,7 @@ from jaxsim.pipeline import tendon as tendons
 from jaxsim.pipeline import transmission as transmissions
 from jaxsim.pipeline.stages import run
 from jaxsim.pipeline.work import Work
+from jaxsim.results import is_lost
 from jaxsim.structure.rows import row_layout
 from jaxsim.structure.tendons import tendon_entries
 from jaxsim.structure.transmissions import moment_entries
@@ -85,7 +86,7 @@ def engine_records(m: Any, d: Any) -> tuple[engine_model.Model, engine_data.Data
             )
     if type(m) not in (Model, engine_model.Model):
         m = engine_model.Model(**{name: m.__dict__[name] for name in _MODEL})
-    return m, without_more(d)
+    return m, engine_data.plain(d)
 
 
 def _renewed(d: Any, found: engine_data.Data, **more: Any) -> Any:
@@ -114,6 +115,15 @@ def _stage(native: Stage, *, last: bool = False) -> Callable[[Model, Data], Data
     return stage
 
 
+@functools.wraps(whole.step)
+def _step(model: engine_model.Model, data: engine_data.Data) -> engine_data.Data:
+    """Worlds that are no longer finite become nan, as in MJX: that is how scripts find out."""
+    after = whole.step(model, data.replace(warning=jnp.zeros_like(data.warning)))
+    lost = is_lost(after.warning)
+    gone = {name: jnp.where(lost, jnp.nan, getattr(after, name)) for name in ("qpos", "qvel", "qacc")}
+    return after.replace(warning=data.warning | after.warning, **gone)
+
+
 kinematics = _stage(per_world.kinematics)
 com_pos = _stage(per_world.com_pos)
 camlight = _stage(per_world.camlight)
@@ -134,7 +144,7 @@ euler = _stage(per_world.euler, last=True)
 implicit = _stage(per_world.implicit, last=True)
 rungekutta4 = _stage(per_world.runge_kutta, last=True)
 forward = _stage(whole.forward, last=True)
-step = _stage(whole.step, last=True)
+step = _stage(_step, last=True)
 inverse = _stage(backward.inverse, last=True)
 _crb = _stage(per_world.crb)
 _rne = _stage(per_world.rne)

@@ -14,7 +14,7 @@ from jaxsim.pipeline.supported import asks_for_more, check_supported
 from jaxsim.pytree import Record
 from jaxsim.results import WarningBit
 
-__all__ = ["admit", "check_state", "state_shapes"]
+__all__ = ["admit", "check_model", "check_state", "state_shapes"]
 
 
 def admit(model: Model, data: Data, function: str) -> Data:
@@ -36,7 +36,7 @@ def admit(model: Model, data: Data, function: str) -> Data:
     """
     _check_types(model, data, function)
     check_supported(model)
-    _check_model(model, function)
+    check_model(model, function)
     check_state(model, data, function)
     data = _of_one_type(model, data, function)
     more = asks_for_more(model)
@@ -60,7 +60,7 @@ def _check_types(model: Model, data: Data, function: str) -> None:
             )
 
 
-def _check_model(model: Model, function: str) -> None:
+def check_model(model: Model, function: str) -> None:
     """Refuses a model whose leaves do not have the shapes of one world.
 
     Raises:

@@ -24,6 +24,7 @@ from jaxsim.math.dense_inverse import inverse, product
 from jaxsim.math.gather import width_of
 from jaxsim.math.vector import cross, matvec, matvec_transposed
 from jaxsim.model import Model
+from jaxsim.pipeline.admit import check_model
 from jaxsim.pipeline.blank import blank, initial_state
 from jaxsim.pipeline.bounds import dof_lengths, geom_bounds
 from jaxsim.pipeline.fluid import geom_fluid
@@ -52,7 +53,11 @@ def set_const(model: Model) -> Model:
 
     Args:
       model: one model; leaves may be traced, batched by `vmap`, differentiated.
+
+    Raises:
+      ValueError: leaves do not have the shapes of one world.
     """
+    check_model(model, "set_const")
     fields = _lifted(model)
     return model.replace(**{name: x.astype(getattr(model, name).dtype) for name, x in fields.items()})
 

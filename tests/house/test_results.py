@@ -27,3 +27,12 @@ def test_of_data():
 
 def test_no_warning():
     assert explain(0) == "no warnings"
+
+
+def test_is_lost():
+    """What ends an episode: bits of a state that was no longer finite, not those of a bad control."""
+    warning = jnp.array(
+        [0, WarningBit.BAD_CTRL, WarningBit.BAD_QACC, WarningBit.BAD_QPOS | WarningBit.BAD_CTRL]
+    )
+    assert jaxsim.is_lost(warning).tolist() == [False, False, True, True]
+    assert not jaxsim.is_lost(0)

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
+import jaxsim
 from jaxsim import mjx
 
 from .scene import XML, close, engine
@@ -105,6 +106,29 @@ def test_randomisation_of_fields_that_stay_zero(scene, name):
     assert not np.any(functools.reduce(getattr, name.split("."), models))
     found = jax.jit(jax.vmap(mjx.forward, in_axes=(axes, None)))(models, data)
     close(found.qacc[1], forward(model, data).qacc, TO_C)
+
+
+def test_native_rollouts_of_these_records(scene):
+    _, _, model, data = scene
+    final, path = jax.eval_shape(lambda: jaxsim.rollout(model, data, steps=3, fields=("qpos",)))
+    assert final.qpos.shape == path["qpos"].shape[1:]
+
+
+def test_worlds_that_fly_apart_are_nan(scene):
+    """Environments end an episode by it; a reset of the state is a new start, whatever was before."""
+    _, _, model, data = scene
+    fast = data.replace(qvel=data.qvel.at[0].set(1e30))
+    batch = jax.tree.map(lambda *x: jnp.stack(x), data, fast, data)
+    after = step_all(model, batch)
+    lost = jnp.isnan(after.qpos).any(axis=-1) & jnp.isnan(after.qvel).any(axis=-1)
+    np.testing.assert_array_equal(lost, [False, True, False])
+    close(after.qpos[2], step(model, data).qpos)
+    assert jnp.isnan(step_all(model, after).qpos[1]).any()
+    again = after.replace(
+        qpos=batch.qpos, qvel=jnp.zeros_like(batch.qvel), qacc_warmstart=batch.qacc_warmstart
+    )
+    assert jnp.isfinite(step_all(model, again).qpos).all()
+    np.testing.assert_array_equal(step_all(model, again).warning != 0, lost)
 
 
 def test_reset_where_done(scene):

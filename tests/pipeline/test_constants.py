@@ -195,6 +195,15 @@ def test_single_precision():
             assert error(getattr(after, field), getattr(m, field)) < 1e-4, field  # rounding times condition
 
 
+def test_several_worlds_at_once_are_refused_in_words():
+    model = jaxsim.load_model(
+        "<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>"
+    )
+    heavier = model.replace(body_mass=jnp.stack([model.body_mass] * 3))
+    with pytest.raises(ValueError, match=r"set_const: model\.body_mass has shape \(3, 2\).*jax\.vmap"):
+        jaxsim.set_const(heavier)
+
+
 def test_batch_of_masses_equals_loop():
     model = put_model(engine("mixed"))
     masses = model.body_mass * jnp.linspace(0.5, 2, 3)[:, None]
