@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,6 @@ from jaxsim.cli.outputs import check_pictures
 from jaxsim.cli.rollout import starting_keyframe
 
 __all__ = ["recorded", "render"]
-
-_PARTS = ("contacts", "forces", "frames", "com", "inertia", "cameras", "lights")
 
 
 def render(
@@ -64,10 +63,11 @@ def render(
     from jaxsim.viewer import render as draw
     from jaxsim.viewer.video import STILL, write
 
-    shown = Show(**{name: name in show for name in _PARTS})  # pyright: ignore
-    unknown = sorted(set(show) - set(_PARTS))
+    parts = [field.name for field in dataclasses.fields(Show) if field.default is False]
+    shown = Show(**{name: name in show for name in parts})  # pyright: ignore
+    unknown = sorted(set(show) - set(parts))
     if unknown:
-        raise CommandError(f"--show: no {', '.join(unknown)}; there are {', '.join(_PARTS)}")
+        raise CommandError(f"--show: no {', '.join(unknown)}; there are {', '.join(parts)}")
     if fps <= 0:
         raise CommandError("--fps must be positive")
     try:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jaxsim.compile.shapes import half_sizes
 from jaxsim.enums import GeomType
 from jaxsim.pipeline.fluid.added_mass import added_mass
 
@@ -23,15 +24,5 @@ def coefficients(type: GeomType, size: Sequence[float], given: Sequence[float]) 
         size: its sizes.
         given: blunt drag, slender drag, angular drag, Kutta lift and Magnus lift.
     """
-    mass, inertia = added_mass([np.float64(axis) for axis in _semiaxes(type, size)], np)
+    mass, inertia = added_mass([np.float64(axis) for axis in half_sizes(type, size)], np)
     return (1.0, *given, *map(float, mass), *map(float, inertia))
-
-
-def _semiaxes(type: GeomType, size: Sequence[float]) -> tuple[float, float, float]:
-    if type == GeomType.SPHERE:
-        return (size[0], size[0], size[0])
-    if type == GeomType.CAPSULE:
-        return (size[0], size[0], size[0] + size[1])
-    if type == GeomType.CYLINDER:
-        return (size[0], size[0], size[1])
-    return (size[0], size[1], size[2])

@@ -131,9 +131,7 @@ def _mass(geom: Geom) -> None:
         geom.mass = density * extent
     if geom.mass:
         if geom.mesh is not None:
-            a, b, c = (x * x for x in geom.mesh.inertia_box)
-            m = geom.mass
-            geom.inertia = (m * (b + c) / 3, m * (a + c) / 3, m * (a + b) / 3)
+            geom.inertia = shapes.moments(GeomType.BOX, geom.mesh.inertia_box, geom.mass, shell=False)
         else:
             geom.inertia = shapes.moments(geom.type, geom.size, geom.mass, shell)
     if geom.mass < 0 or min(geom.inertia) < 0 or density < 0:

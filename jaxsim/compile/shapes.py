@@ -11,7 +11,7 @@ from math import pi, sqrt
 from jaxsim.enums import GeomType
 from jaxsim.mjcf.frames import Vec3
 
-__all__ = ["SIZES", "bounding_box", "bounding_radius", "extent", "moments"]
+__all__ = ["SIZES", "bounding_box", "bounding_radius", "extent", "half_sizes", "moments"]
 
 SIZES = {
     GeomType.PLANE: 3,
@@ -67,15 +67,18 @@ def bounding_box(type: GeomType, size: Size) -> tuple[float, ...]:
     """Returns centre and half sizes of the box, along the geom's axes, that holds a primitive."""
     if type == GeomType.PLANE:
         return (0.0, 0.0, -_INFINITE / 2, _INFINITE, _INFINITE, _INFINITE / 2)
+    return (0.0, 0.0, 0.0, *half_sizes(type, size))
+
+
+def half_sizes(type: GeomType, size: Size) -> Vec3:
+    """Returns how far a primitive reaches along its own axes, m."""
     if type == GeomType.SPHERE:
-        half: Vec3 = (size[0], size[0], size[0])
-    elif type == GeomType.CAPSULE:
-        half = (size[0], size[0], size[0] + size[1])
-    elif type == GeomType.CYLINDER:
-        half = (size[0], size[0], size[1])
-    else:
-        half = (size[0], size[1], size[2])
-    return (0.0, 0.0, 0.0, *half)
+        return (size[0], size[0], size[0])
+    if type == GeomType.CAPSULE:
+        return (size[0], size[0], size[0] + size[1])
+    if type == GeomType.CYLINDER:
+        return (size[0], size[0], size[1])
+    return (size[0], size[1], size[2])
 
 
 def _thomsen(size: Size) -> float:

@@ -19,7 +19,7 @@ from gymnasium.vector.utils import batch_space
 
 from jaxsim.envs.base import Env, State
 from jaxsim.envs.registry import load
-from jaxsim.envs.wrappers import Episode, Randomise, Randomised, Vmap
+from jaxsim.envs.wrappers import Episode, Randomise, Randomised, Vmap, choose
 from jaxsim.viewer.pictures import render
 
 __all__ = ["GymEnv", "GymVectorEnv"]
@@ -87,12 +87,7 @@ class _Worlds:
         return self.env.reset(own), keys
 
     def _restarted(self, state: State, keys: jax.Array, mask: jax.Array) -> tuple[State, jax.Array]:
-        fresh, later = self._first(None, keys, mask)
-
-        def chosen(new: jax.Array, old: jax.Array) -> jax.Array:
-            return jnp.where(mask.reshape(mask.shape + (1,) * (new.ndim - 1)), new, old)
-
-        return jax.tree.map(chosen, (fresh, later), (state, keys))
+        return choose(mask, self._first(None, keys, mask), (state, keys))
 
 
 class GymVectorEnv(gymnasium.vector.VectorEnv):

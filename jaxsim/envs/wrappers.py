@@ -19,7 +19,7 @@ from jaxsim.envs.checks import COUNTED
 from jaxsim.math.random import check_keys, is_key
 from jaxsim.model import Model
 
-__all__ = ["AutoReset", "Episode", "Randomised", "Vmap", "Wrapper", "wrap_for_training"]
+__all__ = ["AutoReset", "Episode", "Randomised", "Vmap", "Wrapper", "choose", "wrap_for_training"]
 
 Randomise = Callable[[Model], tuple[Model, Model]]
 """From one model to a model of all worlds, and which of its leaves have a world axis (0) or not (None)."""
@@ -209,13 +209,19 @@ class AutoReset(Wrapper):
 def _restarted(done: Array, first: Any, now: Any) -> Any:
     """A tree as it was first where an episode is over, else as it is now; random keys go on."""
 
-    def chosen(first: Array, now: Array) -> Array:
-        if is_key(now, done.ndim):
-            return now
-        over = done.reshape(done.shape + (1,) * (jnp.ndim(now) - done.ndim))
-        return jnp.where(over > 0, first, now)
+    def leaf(first: Array, now: Array) -> Array:
+        return now if is_key(now, done.ndim) else choose(done > 0, first, now)
 
-    return jax.tree.map(chosen, first, now)
+    return jax.tree.map(leaf, first, now)
+
+
+def choose(where: Array, new: Any, old: Any) -> Any:
+    """In each world one tree or another of the same structure; `where` has the axes of worlds, if there are any."""
+
+    def leaf(new: Array, old: Array) -> Array:
+        return jnp.where(where.reshape(where.shape + (1,) * (jnp.ndim(old) - where.ndim)), new, old)
+
+    return jax.tree.map(leaf, new, old)
 
 
 def wrap_for_training(

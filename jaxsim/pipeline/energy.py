@@ -14,12 +14,16 @@ from jaxsim.model import Model
 from jaxsim.pipeline.passive import polynomial, spring_stretch, tendon_stretch
 from jaxsim.structure.trees import m_entries
 
-__all__ = ["energy", "energy_pos", "energy_vel"]
+__all__ = ["energy", "energy_pos", "energy_vel", "with_energies"]
 
 
 def energy(model: Model, data: Data) -> Data:
     """Computes `energy`: potential and kinetic, J."""
-    potential, kinetic = energy_pos(model, data), energy_vel(model, data)
+    return with_energies(data, energy_pos(model, data), energy_vel(model, data))
+
+
+def with_energies(data: Data, potential: Array, kinetic: Array) -> Data:
+    """The data with these energies (W,), J."""
     return data.replace(energy=jnp.stack(jnp.broadcast_arrays(potential, kinetic)))
 
 

@@ -136,6 +136,7 @@ def step(model: Model, data: Data, substeps: int = 1) -> Data:
 
     Raises:
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
+      TypeError: the number of substeps is traced, or no integer.
       ValueError: model or state do not have the shapes of one world, or there are no substeps.
     """
     return advance(model, admit(model, data, "step"), substeps)

@@ -32,6 +32,7 @@ __all__ = [
     "tendon_dampers",
     "tendon_damping_slope",
     "tendon_springs",
+    "tendon_stretch",
 ]
 
 

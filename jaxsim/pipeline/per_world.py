@@ -10,9 +10,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-import jax.numpy as jnp
-from jax import Array
-
 from jaxsim import worlds
 from jaxsim.collision import driver
 from jaxsim.data import Data
@@ -119,18 +116,14 @@ _ARMS = (tendons.tendon, transmissions.transmission)
 """Stages that make the moment arms of tendons and actuators."""
 
 
-def _with_energies(data: Data, potential: Array, kinetic: Array) -> Data:
-    return data.replace(energy=jnp.stack(jnp.broadcast_arrays(potential, kinetic)))
-
-
 def _energy_pos(model: Model, data: Data) -> Data:
     """Computes the potential energy, `energy[0]`, J (mj_energyPos); needs `fwd_position`."""
-    return _with_energies(data, energy.energy_pos(model, data), data.energy[1])
+    return energy.with_energies(data, energy.energy_pos(model, data), data.energy[1])
 
 
 def _energy_vel(model: Model, data: Data) -> Data:
     """Computes the kinetic energy, `energy[1]`, J (mj_energyVel); needs `crb`."""
-    return _with_energies(data, data.energy[0], energy.energy_vel(model, data))
+    return energy.with_energies(data, data.energy[0], energy.energy_vel(model, data))
 
 
 def _rne_postconstraint(model: Model, data: Data) -> Data:

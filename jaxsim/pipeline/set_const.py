@@ -47,9 +47,10 @@ def set_const(model: Model) -> Model:
 
     These are the ones of mj_setConst: `body_subtreemass`, `dof_M0`, `body_invweight0`, `dof_invweight0`,
     `dof_length`, `tendon_length0`, `tendon_invweight0`, `actuator_length0`, `actuator_acc0`, bounds of primitive
-    geoms, added masses in `geom_fluid`, offsets of cameras and lights, and the anchors that `eq_data` derives. As in
-    the C engine, `stat`, resting lengths, length ranges and gains derived from a damping ratio stay, and what is static
-    cannot change: an actuator has armature or damping only if it had some when the model was compiled.
+    geoms, bounds and sizes of height fields' geoms, added masses in `geom_fluid`, offsets of cameras and lights, and
+    the anchors that `eq_data` derives. As in the C engine, `stat`, resting lengths, length ranges and gains derived
+    from a damping ratio stay, and what is static cannot change: an actuator has armature or damping only if it had some
+    when the model was compiled.
 
     Args:
       model: one model; leaves may be traced, batched by `vmap`, differentiated.

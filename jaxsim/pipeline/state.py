@@ -11,7 +11,7 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.model import Model
-from jaxsim.pipeline.admit import check_state
+from jaxsim.pipeline.admit import check_state, state_shapes
 
 __all__ = ["State", "get_state", "set_state", "state_size"]
 
@@ -79,22 +79,8 @@ def state_size(model: Model, spec: int) -> int:
     Raises:
       ValueError: `spec` has bits that mjtState has not.
     """
-    sizes = {
-        "time": 1,
-        "qpos": model.nq,
-        "qvel": model.nv,
-        "act": model.na,
-        "history": model.nhistory,
-        "qacc_warmstart": model.nv,
-        "ctrl": model.nu,
-        "qfrc_applied": model.nv,
-        "xfrc_applied": 6 * model.nbody,
-        "eq_active": model.neq,
-        "mocap_pos": 3 * model.nmocap,
-        "mocap_quat": 4 * model.nmocap,
-        "userdata": model.nuserdata,
-    }
-    return sum(sizes[name] for name in _chosen(spec))
+    shapes = state_shapes(model.static)
+    return sum(math.prod(shapes[name]) for name in _chosen(spec))
 
 
 def get_state(model: Model, data: Data, spec: int) -> Array:

@@ -112,20 +112,18 @@ def body_accelerations(model: Model, data: Data) -> Array:
     return cacc + mask_product(tree(model.static).path, rate)
 
 
-def rne_postconstraint(model: Model, data: Data, contact_wrenches: Array | None = None) -> Data:
+def rne_postconstraint(model: Model, data: Data, acting: Array) -> Data:
     """Computes cacc, cfrc_ext and cfrc_int from `qacc`.
 
     Args:
       model: the model.
       data: after the solver.
-      contact_wrenches: forces of contacts and equality constraints on bodies (nbody, 6, W), torque first, about
-        the centres of mass of the trees; none: no such constraint.
+      acting: wrenches of contacts, equality constraints and tendons on bodies (nbody, 6, W), torque first, about the
+        centres of mass of the trees.
     """
     arm = root_offset(model, data, data.xipos, np.arange(model.nbody))
     force, torque = split(data.xfrc_applied, (3, 3), axis=1)
-    external = concat([torque + spatial.cross(arm, force), force], axis=1)
-    if contact_wrenches is not None:
-        external = external + contact_wrenches
+    external = concat([torque + spatial.cross(arm, force), force], axis=1) + acting
     is_body = np.ones((model.nbody, 1, 1))
     is_body[0] = 0
     external = external * jnp.asarray(is_body, external.dtype)

@@ -31,9 +31,11 @@ class Found(NamedTuple):
 class Work(Record):
     """Intermediate results of one forward pass, native layout (worlds `W` on the last axis)."""
 
-    ten_J: Array | None = leaf("nJten", "tendon Jacobian: entries of tendons.tendon_entries", default=None)
+    ten_J: Array | None = leaf(
+        "nJten", "tendon Jacobian: entries of structure.tendons.tendon_entries", default=None
+    )
     actuator_moment: Array | None = leaf(
-        "nJmom", "moment arms: entries of trees.moment_entries", default=None
+        "nJmom", "moment arms: entries of structure.transmissions.moment_entries", default=None
     )
     samples: Any = leaf("", "values of sensors with a history, by stage", default=None)
     rows: Any = leaf("", "constraint rows, solver.rows.Rows", default=None)

@@ -20,7 +20,7 @@ from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
 from jaxsim.envs.base import Env, State
-from jaxsim.envs.wrappers import Episode, Randomised, Vmap
+from jaxsim.envs.wrappers import Episode, Randomised, Vmap, choose
 from jaxsim.math.safe import sqrt
 from jaxsim.parallel import WORLDS, worlds_mesh
 from jaxsim.train.config import Config, Shac
@@ -188,7 +188,7 @@ class Trainer:
             over = after.done * (1 - after.info["truncation"])
             end = jnp.maximum(after.done, last)
             window = Window(state.obs, self.config.reward_scale * after.reward, end, over, value)  # pyright: ignore
-            return _bounded(_where(after.done, fresh, after), most), window
+            return _bounded(choose(after.done > 0, fresh, after), most), window
 
         last = (jnp.arange(horizon) == horizon - 1).astype(fixed.worlds.reward.dtype)
         worlds, window = jax.lax.scan(act, fixed.worlds, (jax.random.split(key, horizon), last))
@@ -234,15 +234,6 @@ def _returns(window: Window, discount: float, trace: float) -> Array:
         return target, target
 
     return jax.lax.scan(back, window.value[-1], window, reverse=True)[1]
-
-
-def _where(chosen: Array, new: State, old: State) -> State:
-    """In each world, one state or the other."""
-
-    def leaf(a: Array, b: Array) -> Array:
-        return jnp.where(chosen.reshape(chosen.shape + (1,) * (b.ndim - 1)) > 0, a, b)
-
-    return jax.tree.map(leaf, new, old)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(1,))

@@ -159,8 +159,8 @@ class Stage:
                 contacts_of(self._model, data, len(self.offsets)), self.offsets, strict=True
             ):
                 if contacts is not None:
-                    points.append(contacts.pos + offset)
                     foot = contacts.pos + offset
+                    points.append(foot)
                     arrows.append(np.stack([foot, foot + force_arrows(self._model, contacts.force)], 1))
         rgba, height = self.scene.vis.rgba, np.array([0.0, 0.0, self._sizes["contactheight"]])
         dots = [np.stack([p - height, p + height], 1) for p in points]

@@ -9,12 +9,12 @@ import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
+from jaxsim.enums import GeomType
 from jaxsim.math.axis import concat, take
 from jaxsim.math.gather import width_of
-from jaxsim.math.vector import matvec_transposed
 from jaxsim.model import Model
-from jaxsim.pipeline.tendon.path import places
-from jaxsim.pipeline.tendon.wrap import Contact, wrap
+from jaxsim.pipeline.tendon.path import places, wrapped
+from jaxsim.pipeline.tendon.wrap import Contact
 from jaxsim.structure.tendons import tendon_paths
 
 __all__ = ["Routes", "pieces", "routes"]
@@ -49,13 +49,7 @@ def routes(model: Model, data: Data) -> Routes | None:
     if not len(paths.wrapping.tendon):
         return Routes(at.straight, at.wrapping, at.centre, at.axes, None)
     radius = take(model.geom_size[:, 0], paths.wrapping.geom)
-    first, last = (matvec_transposed(at.axes, p - at.centre) for p in at.wrapping)
-    n, parts = len(paths.free.tendon), []
-    if n:
-        parts.append(wrap(first[:n], last[:n], radius[:n], None, spheres=paths.free_spheres))
-    if len(paths.sided.tendon):
-        side = matvec_transposed(at.axes[n:], at.side - at.centre[n:])
-        parts.append(wrap(first[n:], last[n:], radius[n:], side, spheres=paths.sided_spheres))
+    parts = wrapped(at, radius, paths)
     width = width_of(parts)
     spread = [[jnp.broadcast_to(x, (*x.shape[:-1], width)) for x in part] for part in parts]
     found = Contact(*(concat(list(columns)) for columns in zip(*spread, strict=True)))
@@ -78,7 +72,7 @@ def pieces(model: Model, found: Routes | None, world: int) -> tuple[tuple[int, n
     first, last = (one(x) for x in found.wrapping)
     centre, axes = one(found.centre), one(found.axes)
     touches, _, ahead, _, start, end = (one(x) for x in found.contact)
-    spheres = np.asarray(model.geom_type)[paths.wrapping.geom] == 2
+    spheres = np.asarray(model.geom_type)[paths.wrapping.geom] == GeomType.SPHERE
     for k, tendon in enumerate(paths.wrapping.tendon):
         points = [first[k], last[k]]
         if touches[k]:

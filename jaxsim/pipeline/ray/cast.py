@@ -23,7 +23,7 @@ from jaxsim.math.axis import take
 from jaxsim.math.gather import rows_by_world, width_of
 from jaxsim.model import Model
 from jaxsim.pipeline.ray.field import meet_fields, on_surface
-from jaxsim.pipeline.ray.mesh import meet_triangles, vertices
+from jaxsim.pipeline.ray.mesh import LocalRays, local_rays, meet_triangles, vertices
 from jaxsim.pipeline.ray.primitives import PRIMITIVES
 from jaxsim.pipeline.ray.surface import Feature, meet_plane, meet_quadric, surface_numbers
 from jaxsim.pytree import Static
@@ -155,9 +155,9 @@ def _portion(
     some = seen.any(axis=0)
     best: _Found | None = None
 
-    def local(geoms: np.ndarray) -> tuple[Vec, Vec, Array]:
+    def local(geoms: np.ndarray) -> LocalRays:
         frame, centre = Frame.split(take(mat, geoms)[:, None]), Vec.split(take(pos, geoms)[:, None])
-        return _centred(frame, centre, p, v)
+        return local_rays(frame, centre, p, v)
 
     for kind, meet in PRIMITIVES.items():
         geoms = np.flatnonzero(some & (model.geom_type == kind))
@@ -192,17 +192,6 @@ def _visible(model: Model) -> Array:
     return alpha != 0
 
 
-def _centred(frame: Frame, centre: Vec, p: Vec, v: Vec) -> tuple[Vec, Vec, Array]:
-    """Rays in the frames of geoms, counted from the point next to the centre, and the parameter where they begin.
-
-    A ray that comes from afar loses its last digits otherwise.
-    """
-    at, along = frame.to_local(p - centre), frame.to_local(v)
-    square = along.dot(along)
-    begin = at.dot(along) / jnp.where(square > 0, square, 1)
-    return at - along * begin, along, begin
-
-
 def _nearest(t: Array, geoms: np.ndarray, feature: Array) -> _Found:
     """The nearest of the geoms (n, k, W), the first of equals."""
     row = jnp.argmin(t, axis=0, keepdims=True)
@@ -233,7 +222,7 @@ def _exact(
     p, v = Vec.split(pnt), Vec.split(vec)
     p, v = (Vec(*(jnp.broadcast_to(x, hit.shape) for x in u)) for u in (p, v))
     v = Vec(jnp.where(hit, v.x, 0), jnp.where(hit, v.y, 0), jnp.where(hit, v.z, 1))
-    at, along, begin = _centred(frame, centre, p, v)
+    at, along, begin = local_rays(frame, centre, p, v)
     piece = surface_numbers(feature, size)
     normal, offset = piece.normal, piece.offset
     table = _triangles(model, seen)

@@ -16,7 +16,7 @@ from jaxsim.model import Model
 from jaxsim.pipeline.ray.box import passage
 from jaxsim.structure.triangles import CLUSTER, Triangles
 
-__all__ = ["TriangleHit", "meet_triangles", "vertices"]
+__all__ = ["LocalRays", "TriangleHit", "local_rays", "meet_triangles", "vertices"]
 
 _SLACK = 16
 """By how many roundings of the coordinates boxes are widened, so that no triangle in them is missed."""
@@ -76,7 +76,7 @@ def meet_triangles(
     """
     corners = points[jnp.asarray(table.corners)]  # (ntriangle, 3 corners, 3, .)
     corners = corners[jnp.asarray(table.clusters)]
-    ray = _local(pos, mat, pnt, vec)
+    ray = local_rays(Frame.split(mat[:, None]), Vec.split(pos[:, None]), pnt, vec)
     entry = _entries(table, corners, ray, used)
     _, k, width = entry.shape
     flat = corners.reshape(corners.shape[0], -1, corners.shape[-1])
@@ -113,8 +113,10 @@ def meet_triangles(
     return found[1]
 
 
-class _Rays(NamedTuple):
-    """Rays in the frames of geoms, (n, k, W), from the point next to the geom's centre.
+class LocalRays(NamedTuple):
+    """Rays in the frames of geoms, counted from the point next to the geom's centre.
+
+    A ray that comes from afar loses its last digits otherwise.
 
     Attributes:
       p: that point.
@@ -127,16 +129,15 @@ class _Rays(NamedTuple):
     ahead: Array
 
 
-def _local(pos: Array, mat: Array, pnt: Vec, vec: Vec) -> _Rays:
-    frame = Frame.split(mat[:, None])
-    p = frame.to_local(pnt - Vec.split(pos[:, None]))
-    v = frame.to_local(vec)
+def local_rays(frame: Frame, centre: Vec, p: Vec, v: Vec) -> LocalRays:
+    """Rays `p + t v` of the world in the frames of geoms, components of any shapes that broadcast."""
+    p, v = frame.to_local(p - centre), frame.to_local(v)
     square = v.dot(v)
     ahead = p.dot(v) / jnp.where(square > 0, square, 1)
-    return _Rays(p - v * ahead, v, ahead)
+    return LocalRays(p - v * ahead, v, ahead)
 
 
-def _entries(table: Triangles, corners: Array, ray: _Rays, used: Array) -> Array:
+def _entries(table: Triangles, corners: Array, ray: LocalRays, used: Array) -> Array:
     """Parameter (nitem, k, W), from the ray's beginning, at which rays enter boxes of clusters; infinity: never."""
     low = take(jnp.min(corners, axis=(1, 2)), table.cluster)[:, :, None]  # (nitem, 3, 1, .)
     high = take(jnp.max(corners, axis=(1, 2)), table.cluster)[:, :, None]

@@ -17,10 +17,10 @@ from jaxsim.math import safe
 from jaxsim.math.axis import concat, take
 from jaxsim.math.vector import cross, matvec, matvec_transposed, scale
 from jaxsim.model import Model
-from jaxsim.pipeline.tendon.wrap import wrap
+from jaxsim.pipeline.tendon.wrap import Contact, wrap
 from jaxsim.structure.tendons import Paths, tendon_paths
 
-__all__ = ["Path", "Places", "path", "places"]
+__all__ = ["Path", "Places", "path", "places", "wrapped"]
 
 
 class Places(NamedTuple):
@@ -95,10 +95,9 @@ def _share(model: Model, pulley: np.ndarray) -> Array:
     return safe.divide(jnp.ones_like(divisor), divisor)
 
 
-def _around(at: Places, radius: Array, paths: Paths) -> tuple[Array, Array, Array, Array]:
-    """Directions before and behind geoms, derivatives by their rotation (n, 3, W), lengths (n, W); touching or not."""
-    first, last = at.wrapping
-    local = [matvec_transposed(at.axes, p - at.centre) for p in (first, last)]
+def wrapped(at: Places, radius: Array, paths: Paths) -> list[Contact]:
+    """How segments with a geom touch it: those without side sites together, then those with."""
+    local = [matvec_transposed(at.axes, p - at.centre) for p in at.wrapping]
     n = len(paths.free.tendon)
     parts = []
     if n:
@@ -106,8 +105,14 @@ def _around(at: Places, radius: Array, paths: Paths) -> tuple[Array, Array, Arra
     if len(paths.sided.tendon):
         side = matvec_transposed(at.axes[n:], at.side - at.centre[n:])
         parts.append(wrap(local[0][n:], local[1][n:], radius[n:], side, spheres=paths.sided_spheres))
-    found = [concat(columns) for columns in zip(*parts, strict=True)]
-    touches, length, ahead, onward, start, end = found
+    return parts
+
+
+def _around(at: Places, radius: Array, paths: Paths) -> tuple[Array, Array, Array, Array]:
+    """Directions before and behind geoms, derivatives by their rotation (n, 3, W), lengths (n, W); touching or not."""
+    first, last = at.wrapping
+    parts = wrapped(at, radius, paths)
+    touches, length, ahead, onward, start, end = (concat(columns) for columns in zip(*parts, strict=True))
     straight, distance = safe.normalize(last - first)
     torque = cross(start, ahead) - cross(end, onward)
     ahead, onward, torque = (matvec(at.axes, x) for x in (ahead, onward, torque))
