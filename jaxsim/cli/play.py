@@ -78,7 +78,7 @@ def play(
     if plot:
         from jaxsim.viewer.trajectory_plot import plot_rollout
 
-        plot_rollout(env.model, got["qpos"], got["ncon"], plot, title=config.env, note=words)
+        plot_rollout(env.model, got, plot, title=config.env, note=words, every=env.dt)
         console.print(f"picture: {plot}", highlight=False)
     if video:
         with console.status("filming"):

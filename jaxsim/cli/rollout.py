@@ -357,8 +357,7 @@ def _draw(plot: Path, name: str, model: Any, run: Run) -> None:
     try:
         plot_rollout(
             model,
-            run.trajectory["qpos"],
-            run.trajectory["ncon"],
+            run.trajectory,
             plot,
             title=f"{Path(name).stem}: {run.worlds:,} worlds",
             note=note,

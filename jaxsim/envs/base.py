@@ -81,7 +81,7 @@ class Env(abc.ABC):
         else the task remembers, but for random keys.
 
     Raises:
-      ValueError: `ctrl_dt` is not a multiple of the model's timestep.
+      ValueError: `ctrl_dt` is not a multiple of the model's timestep, or episodes have no step.
     """
 
     lasting: ClassVar[tuple[str, ...]] = ()
@@ -90,6 +90,10 @@ class Env(abc.ABC):
         self.model = model
         self.config = config
         timestep = float(model.opt.timestep)
+        if config.episode_length < 1:
+            raise ValueError(f"episode_length is {config.episode_length}; expected 1 or more")
+        if not np.isfinite(config.ctrl_dt):
+            raise ValueError(f"ctrl_dt is {config.ctrl_dt}; expected seconds")
         self._substeps = round(config.ctrl_dt / timestep)
         if self._substeps < 1 or not np.isclose(self._substeps * timestep, config.ctrl_dt, rtol=1e-4):
             raise ValueError(f"ctrl_dt {config.ctrl_dt} is not a multiple of the timestep {timestep:g}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,6 +36,7 @@ def checked_weights(config: Any) -> dict[str, float]:
 
     Raises:
       TypeError: the config has none, or they are no dataclass.
+      ValueError: one is not finite.
     """
     weights = getattr(config, "weights", None)
     if not dataclasses.is_dataclass(weights) or isinstance(weights, type):
@@ -42,7 +44,11 @@ def checked_weights(config: Any) -> dict[str, float]:
             f"{type(config).__name__} has {'no' if weights is None else 'other'} weights: give it a field `weights`, a "
             "frozen dataclass with a number for each part of the reward"
         )
-    return dataclasses.asdict(weights)
+    found = dataclasses.asdict(weights)
+    wrong = [f"{name} {x}" for name, x in found.items() if isinstance(x, float) and not math.isfinite(x)]
+    if wrong:
+        raise ValueError(f"weights: {', '.join(wrong)}; rewards would not be numbers")
+    return found
 
 
 def checked_start(start: Any) -> tuple[Any, Any, Mapping[str, Any]]:

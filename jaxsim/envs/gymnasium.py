@@ -19,7 +19,7 @@ from gymnasium.vector.utils import batch_space
 
 from jaxsim.envs.base import Env, State
 from jaxsim.envs.registry import load
-from jaxsim.envs.wrappers import Episode, Randomise, Randomised, Vmap, choose
+from jaxsim.envs.wrappers import Episode, Randomise, Randomised, Vmap, Wrapper, choose
 from jaxsim.viewer.pictures import render
 
 __all__ = ["GymEnv", "GymVectorEnv"]
@@ -32,9 +32,13 @@ class _Worlds:
     """Worlds on the device, each with its own chain of random keys."""
 
     def __init__(self, env: Env | str, count: int, randomization_fn: Randomise | None) -> None:
+        if not isinstance(count, int | np.integer):
+            raise TypeError(f"num_envs is {count!r}; expected an integer")
         if count < 1:
             raise ValueError(f"num_envs is {count}; there is one world at least")
         env = load(env) if isinstance(env, str) else env
+        if isinstance(env, type | Wrapper):
+            raise TypeError(f"env is {env!r}; expected an environment that is not wrapped, or its name")
         self.one = env
         many = Vmap(env) if randomization_fn is None else Randomised(env, randomization_fn)
         self.env = Episode(many, env.config.episode_length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -52,7 +53,21 @@ def register(name: str, make: Callable[[Any], Env], config: Config) -> None:
       name: what to load it by.
       make: makes it from a config.
       config: its usual settings.
+
+    Raises:
+      TypeError: the name is no text, `make` cannot be called, or `config` is not a dataclass of settings.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"register: expected a name, not {name!r}")
+    if not callable(make):
+        raise TypeError(
+            f"register {name!r}: a {type(make).__name__} cannot be called; give what makes the environment"
+        )
+    if not dataclasses.is_dataclass(config) or isinstance(config, type):
+        what = f"the class {config.__name__}" if isinstance(config, type) else f"a {type(config).__name__}"
+        raise TypeError(
+            f"register {name!r}: {what} is not settings; give an instance of `envs.Config` or a subclass"
+        )
     _known[name] = (make, config)
 
 

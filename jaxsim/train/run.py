@@ -43,9 +43,14 @@ def train(config: Config, report: Report = lambda row: None) -> Path:
       The folder of results: `config.yaml`, `metrics.csv`, `curve.png`, a TensorBoard file, `checkpoints/`.
 
     Raises:
+      TypeError: `config` is a file or a dict.
       ConfigError: a setting is wrong; the folder holds a run already and this is not to resume it, or is one with
         other settings; the run that this one begins with does not fit.
     """
+    if not isinstance(config, Config):
+        raise TypeError(
+            f"train: expected a Config, not {type(config).__name__}; `read(file)` makes one of a file"
+        )
     compile_quickly()
     keep_programs()
     out = Path(config.out or f"runs/{config.algorithm}_{config.env}")

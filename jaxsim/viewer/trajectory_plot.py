@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from jaxsim.enums import JointType, ObjType
 from jaxsim.viewer.cameras import FreeCamera, reach
 from jaxsim.viewer.decor import Item, Show, items
 from jaxsim.viewer.pictures import draw
-from jaxsim.viewer.poses import Moment, frames
+from jaxsim.viewer.poses import POSE, Moment, frames
 from jaxsim.viewer.scene import Scene, make_scene
 
 if TYPE_CHECKING:
@@ -29,17 +30,24 @@ _CROWD = (7, 4)
 
 
 def plot_rollout(
-    model: jaxsim.Model, qpos: np.ndarray, ncon: np.ndarray, file: Path, *, title: str, note: str = ""
+    model: jaxsim.Model,
+    path: Mapping[str, np.ndarray],
+    file: Path,
+    *,
+    title: str,
+    note: str = "",
+    every: float | None = None,
 ) -> None:
     """Draws a rollout into an image file.
 
     Args:
         model: The model.
-        qpos: Configurations after every step, `(worlds, steps, nq)`.
-        ncon: Contacts at every step, `(worlds, steps)`.
+        path: Fields of Data after every step, `(worlds, steps, ...)`: `qpos`, `ncon` and, where bodies are moved by
+            hand, `mocap_pos` and `mocap_quat`.
         file: Where to write; the suffix selects the format.
         title: Heading.
         note: Smaller line below the heading.
+        every: Seconds between two states; none: the model's timestep.
 
     Raises:
         ModuleNotFoundError: matplotlib is not installed.
@@ -51,12 +59,17 @@ def plot_rollout(
             "pictures need matplotlib: pip install 'jaxsim-engine[plot]'", name="matplotlib"
         ) from error
 
+    qpos, ncon = path["qpos"], path["ncon"]
     steps = qpos.shape[1]
-    time = float(model.opt.timestep) * np.arange(1, steps + 1)
+    time = (float(model.opt.timestep) if every is None else every) * np.arange(1, steps + 1)
     moments = np.unique(np.linspace(0, steps - 1, _MOMENTS).round().astype(int))
     crowd = qpos[: _CROWD[0] * _CROWD[1], -1]
-    qpos_shown = np.concatenate([qpos[0, moments], crowd])
-    scene, drawn = make_scene(model), frames(model, qpos_shown)
+    shown = {
+        name: np.concatenate([path[name][0, moments], path[name][: len(crowd), -1]])
+        for name in POSE
+        if name in path
+    }
+    scene, drawn = make_scene(model), frames(model, shown)
     figure = Figure(figsize=(13, 10.2), facecolor="white")
     figure.text(0.03, 0.962, title, fontsize=19, fontweight="bold", color=_INK)
     figure.text(0.03, 0.936, note, fontsize=11, color=_INK, alpha=0.75)

@@ -356,3 +356,39 @@ def test_controls_at_a_limit_have_the_derivative_inside(name):
         at = jnp.full(env.action_size, action)
         slopes = jnp.diagonal(jax.jacfwd(lambda a: env.control(a, data, {}))(at))
         assert np.all(np.isclose(slopes, 0) | np.isclose(slopes, inside)), action
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "config", "message"),
+    [
+        (3, envs.Env, envs.Config(), "expected a name, not 3"),
+        (
+            "own",
+            envs.load("cartpole_balance"),
+            envs.Config(),
+            "cannot be called; give what makes the environment",
+        ),
+        ("own", envs.Env, envs.Config, "the class Config is not settings"),
+        ("own", envs.Env, {}, "a dict is not settings"),
+    ],
+)
+def test_what_cannot_be_registered(name, make, config, message):
+    with pytest.raises(TypeError, match=message):
+        envs.register(name, make, config)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [("episode_length", 0, "expected 1 or more"), ("ctrl_dt", float("nan"), "ctrl_dt is nan")],
+)
+def test_settings_that_no_episode_can_have(setting, value, message):
+    with pytest.raises(ValueError, match=message):
+        envs.load("cartpole_balance", overrides={setting: value})
+
+
+def test_weights_that_are_not_finite():
+    config = envs.default_config("cartpole_balance")
+    first = dataclasses.fields(config.weights)[0].name
+    env = envs.load("cartpole_balance", overrides={f"weights.{first}": float("nan")})
+    with pytest.raises(ValueError, match=f"weights: {first} nan"):
+        jax.eval_shape(env.reset, jax.random.key(0))

@@ -510,6 +510,11 @@ def test_ppo_and_play(tiny, tmp_path, capsys):
         assert saved["reward"].shape == (2, 8)
 
 
+def test_a_file_is_no_config(tiny):
+    with pytest.raises(TypeError, match=r"expected a Config, not .*; `read\(file\)` makes one"):
+        train(tiny)
+
+
 def test_ppo_without_brax(tiny, tmp_path, monkeypatch, capsys):
     for name in [name for name in sys.modules if name.partition(".")[0] == "brax"]:
         monkeypatch.delitem(sys.modules, name)

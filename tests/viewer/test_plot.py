@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from jaxsim.viewer.trajectory_plot import _image
+import jaxsim
+from jaxsim.viewer import trajectory_plot
+from jaxsim.viewer.trajectory_plot import _image, plot_rollout
 
 pytest.importorskip("matplotlib")
 
@@ -21,3 +23,21 @@ def test_captions_are_read_on_any_background(grey):
     dark, light = np.quantile(corner, [0.02, 0.75])
     # the contrast that WCAG 2.1, 1.4.3, asks of text, of luminances
     assert (light**2.2 + 0.05) / (dark**2.2 + 0.05) >= 4.5
+
+
+def test_moments_of_a_policy(monkeypatch, tmp_path):
+    """Times are those of its actions, and what is moved by hand, a goal say, is where it was."""
+    model = jaxsim.load_model("""<mujoco><worldbody><body name="goal" mocap="true"><geom size=".1"/></body>
+      <body><joint type="slide"/><geom size=".1"/></body></worldbody></mujoco>""")
+    moments, captions, blank = [], [], np.zeros((4, 4, 3), np.uint8)
+    monkeypatch.setattr(
+        trajectory_plot, "_moment_images", lambda m, s, x: [moments.append(k) or blank for k in x]
+    )
+    monkeypatch.setattr(trajectory_plot, "_crowd_image", lambda *_: blank)
+    monkeypatch.setattr(trajectory_plot, "_image", lambda axes, image, caption: captions.append(caption))
+    path = {"qpos": np.zeros((2, 5, 1)), "ncon": np.zeros((2, 5), int), "mocap_pos": np.zeros((2, 5, 1, 3))}
+    path["mocap_pos"][0, :, 0, 0] = range(5)
+    plot_rollout(model, path, tmp_path / "plot.png", title="policy", every=0.04)
+    assert captions[0] == "0.04 s"
+    assert captions[-1] == "2 of 2 worlds at 0.20 s"
+    np.testing.assert_allclose([m.xpos[model.id("body", "goal"), 0] for m in moments], range(5))
