@@ -108,8 +108,8 @@ def _collide(
 def _geom(shape: Shape) -> Geom:
     """Geoms (npair, ..., W) of all pairs."""
 
-    def stacked(v: Vec, axis: int = 1) -> Array:
-        return jnp.stack(jnp.broadcast_arrays(*v), axis=axis)
+    def stacked(v: Vec) -> Array:
+        return jnp.stack(jnp.broadcast_arrays(*v), axis=1)
 
     columns = jnp.broadcast_arrays(*(stacked(axis) for axis in shape.axes))
     return Geom(stacked(shape.pos), jnp.stack(columns, axis=2), stacked(shape.size))

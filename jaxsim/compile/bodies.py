@@ -16,7 +16,7 @@ from jaxsim.compile.sites import compile_site
 from jaxsim.enums import JointType
 from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document
-from jaxsim.mjcf.frames import IDENTITY, ORIGIN, accumulate, invert, rotate
+from jaxsim.mjcf.frames import EPS, IDENTITY, ORIGIN, accumulate, invert, rotate
 
 __all__ = ["check_moving_masses", "check_places", "compile_body", "compile_inertia"]
 
@@ -91,7 +91,7 @@ def _given_inertia(document: Document, body: Body) -> None:
 
 def _inertia_from_geoms(body: Body) -> None:
     """Computes the inertial frame from the geoms that have mass, if there are any."""
-    geoms = [geom for geom in body.geoms if geom.mass > 1e-14]
+    geoms = [geom for geom in body.geoms if geom.mass > EPS]
     if len(geoms) == 1:
         (geom,) = geoms
         body.ipos, body.iquat, body.mass, body.inertia = geom.pos, geom.quat, geom.mass, geom.inertia

@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxsim.compile.columns import addresses, column
 from jaxsim.mjcf import Document, Element
+from jaxsim.mjcf.frames import EPS
 
 __all__ = ["HField", "compile_hfield", "hfield_fields"]
 
@@ -100,7 +101,7 @@ def _scaled(data: np.ndarray) -> np.ndarray:
     """Maps elevation to [0, 1] in single precision."""
     low, high = data.min(), data.max()
     data = data - low
-    return data / (high - low) if high - low > 1e-14 else data
+    return data / (high - low) if high - low > EPS else data
 
 
 def hfield_fields(hfields: list[HField]) -> dict[str, Any]:

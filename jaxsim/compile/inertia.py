@@ -11,7 +11,7 @@ from math import sqrt
 
 from jaxsim.math import hamilton
 from jaxsim.math.constants import MINVAL
-from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3, multiply, unit_quat
+from jaxsim.mjcf.frames import EPS, IDENTITY, ORIGIN, Quat, Vec3, multiply, unit_quat
 
 __all__ = ["BODY", "MESH", "Tolerance", "about", "combine", "in_frame", "principal_axes"]
 
@@ -61,7 +61,7 @@ def about(mass: float, offset: Sequence[float]) -> tuple[float, ...]:
 
 
 def principal_axes(
-    full: Sequence[float], tolerance: Tolerance = BODY, least: float = 1e-14
+    full: Sequence[float], tolerance: Tolerance = BODY, least: float = EPS
 ) -> tuple[Quat, Vec3]:
     """Diagonalises a symmetric 3x3 matrix by Jacobi rotations, accumulated in a quaternion.
 

@@ -12,6 +12,7 @@ from jax import Array
 
 from jaxsim import data as engine_data
 from jaxsim import model as engine_model
+from jaxsim.hints import hint
 from jaxsim.interop import mujoco as interop
 from jaxsim.mjx.records import Contact, Data, Impl, Model, Option, Statistic, with_type
 from jaxsim.pipeline import state as vectors
@@ -40,7 +41,7 @@ def put_model(
     impl: str | Impl | None = None,
     nconmax: int | None = None,
     njmax: int | None = None,
-    **_: Any,
+    **others: Any,
 ) -> Model:
     """Converts a `mujoco.MjModel`, or a `jaxsim.Model`.
 
@@ -50,12 +51,13 @@ def put_model(
       impl: a name of MJX's implementations; all mean jaxsim's.
       nconmax: contact slots of a world; none: what the model asks for, or what can collide.
       njmax: constraint rows of a world; none: as many as it may have.
-      **_: MJX's options for other implementations, without a meaning here.
+      **others: MJX's options for other implementations, without a meaning here.
 
     Raises:
+      TypeError: there is no argument of this name.
       ValueError: `impl` is no implementation of MJX.
     """
-    _checked(impl)
+    _checked("put_model", impl, others)
     sizes = {name: size for name, size in (("nconmax", nconmax), ("njmax", njmax)) if size is not None}
     if isinstance(m, engine_model.Model):
         return _put(_own_model(m.replace(**sizes) if sizes else m), device)
@@ -67,9 +69,22 @@ def put_model(
     return _put(_own_model(model.replace(**sizes) if sizes else model, source=m), device)
 
 
-def _checked(impl: str | Impl | None) -> None:
+_OTHERS = {"graph_mode", "keepalive_refs", "naconmax", "_full_compat", "dummy_arg_for_batching"}
+"""MJX's options for other implementations."""
+
+
+def _checked(function: str, impl: str | Impl | None, others: dict[str, Any]) -> None:
     if impl is not None and not isinstance(impl, Impl):
         Impl(getattr(impl, "value", impl))  # MJX's own enumeration has these values
+    if others.pop("batch_sizes", None):
+        raise TypeError(
+            f"{function}: batch_sizes is not there; give a model leaves of many worlds by `tree_replace`, and "
+            "`jax.vmap` their axes"
+        )
+    for name in others.keys() - _OTHERS:
+        raise TypeError(
+            f"{function} has no argument {name!r}{hint(name, _OTHERS | {'nconmax', 'njmax', 'impl'})}"
+        )
 
 
 def _put(record: Any, device: Any) -> Any:
@@ -103,7 +118,7 @@ def make_data(
     naccdmax: int | None = None,
     njmax: int | None = None,
     nvmax: int | None = None,
-    **_: Any,
+    **others: Any,
 ) -> Data:
     """The state at qpos0, at rest, with all results zero; one world.
 
@@ -119,13 +134,14 @@ def make_data(
       naccdmax: not used.
       njmax: not used.
       nvmax: not used.
-      **_: MJX's options for other implementations, without a meaning here.
+      **others: MJX's options for other implementations, without a meaning here.
 
     Raises:
+      TypeError: there is no argument of this name.
       UnsupportedError: the model asks for physics that jaxsim does not compute yet.
       ValueError: `impl` is no implementation of MJX.
     """
-    _checked(impl)
+    _checked("make_data", impl, others)
     return _put(own_data(native_make_data(_converted(m))), device)
 
 
@@ -139,7 +155,7 @@ def put_data(
     naccdmax: int | None = None,
     njmax: int | None = None,
     nvmax: int | None = None,
-    **_: Any,
+    **others: Any,
 ) -> Data:
     """Copies a `mujoco.MjData`: state, results, contacts and constraint forces.
 
@@ -153,18 +169,19 @@ def put_data(
       naccdmax: not used.
       njmax: not used.
       nvmax: not used.
-      **_: MJX's options for other implementations, without a meaning here.
+      **others: MJX's options for other implementations, without a meaning here.
     """
-    _checked(impl)
+    _checked("put_data", impl, others)
     return _put(own_data(_exchange("put_data").put_data(_converted(m), d)), device)
 
 
-def get_data(m: Any, d: engine_data.Data, **_: Any) -> Any:
+def get_data(m: Any, d: engine_data.Data, **others: Any) -> Any:
     """A `mujoco.MjData`, or a list of them where `d` has a batch axis; see `jaxsim.get_data`."""
+    _checked("get_data", None, others)
     return _exchange("get_data").get_data(m, _typed(engine_data.plain(d)))
 
 
-def get_data_into(result: Any, m: Any, d: engine_data.Data, **_: Any) -> None:
+def get_data_into(result: Any, m: Any, d: engine_data.Data, **others: Any) -> None:
     """Writes into a `mujoco.MjData` or a list of them: all worlds or none; see `jaxsim.get_data_into`.
 
     Raises:
@@ -176,6 +193,7 @@ def get_data_into(result: Any, m: Any, d: engine_data.Data, **_: Any) -> None:
         raise ValueError(
             f"get_data_into: data holds {held}; give {'a list of MjData' if batched else 'one MjData'}"
         )
+    _checked("get_data_into", None, others)
     _exchange("get_data").get_data_into(result, m, _typed(engine_data.plain(d)))
 
 

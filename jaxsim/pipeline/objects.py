@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,20 +20,22 @@ __all__ = ["acceleration", "bodies_of", "matrix", "orientation", "position", "ve
 
 _Pick = Callable[[Model, Data, np.ndarray], Array]
 
-_POSITION: dict[int, _Pick] = {
-    ObjType.BODY: lambda m, d, i: take(d.xipos, i),
-    ObjType.XBODY: lambda m, d, i: take(d.xpos, i),
-    ObjType.GEOM: lambda m, d, i: take(d.geom_xpos, i),
-    ObjType.SITE: lambda m, d, i: take(d.site_xpos, i),
-    ObjType.CAMERA: lambda m, d, i: take(d.cam_xpos, i),
+_FRAMES = {
+    ObjType.BODY: "xi",
+    ObjType.XBODY: "x",
+    ObjType.GEOM: "geom_x",
+    ObjType.SITE: "site_x",
+    ObjType.CAMERA: "cam_x",
 }
-_MATRIX: dict[int, _Pick] = {
-    ObjType.BODY: lambda m, d, i: take(d.ximat, i),
-    ObjType.XBODY: lambda m, d, i: take(d.xmat, i),
-    ObjType.GEOM: lambda m, d, i: take(d.geom_xmat, i),
-    ObjType.SITE: lambda m, d, i: take(d.site_xmat, i),
-    ObjType.CAMERA: lambda m, d, i: take(d.cam_xmat, i),
-}
+"""What fields of Data with positions and orientations of objects begin with; they end with `pos` and `mat`."""
+
+
+def _rows(field: str) -> _Pick:
+    return lambda m, d, i: take(getattr(d, field), i)
+
+
+_POSITION = {kind: _rows(f"{start}pos") for kind, start in _FRAMES.items()}
+_MATRIX = {kind: _rows(f"{start}mat") for kind, start in _FRAMES.items()}
 
 
 def _in_body(body: str, local: str) -> _Pick:
@@ -44,9 +46,9 @@ def _in_body(body: str, local: str) -> _Pick:
     return pick
 
 
-_ORIENTATION: dict[int, _Pick] = {
+_ORIENTATION = {
     ObjType.BODY: _in_body("", "body_iquat"),
-    ObjType.XBODY: lambda m, d, i: take(d.xquat, i),
+    ObjType.XBODY: _rows("xquat"),
     ObjType.GEOM: _in_body("geom_bodyid", "geom_quat"),
     ObjType.SITE: _in_body("site_bodyid", "site_quat"),
     ObjType.CAMERA: _in_body("cam_bodyid", "cam_quat"),
@@ -54,7 +56,9 @@ _ORIENTATION: dict[int, _Pick] = {
 _OWNER = {ObjType.GEOM: "geom_bodyid", ObjType.SITE: "site_bodyid", ObjType.CAMERA: "cam_bodyid"}
 
 
-def _collect(table: dict[int, _Pick], model: Model, data: Data, types: np.ndarray, ids: np.ndarray) -> Array:
+def _collect(
+    table: Mapping[ObjType, _Pick], model: Model, data: Data, types: np.ndarray, ids: np.ndarray
+) -> Array:
     """Rows for objects of mixed types, looked up type by type."""
     parts, order = [], []
     for kind in np.unique(types):

@@ -7,6 +7,7 @@ import operator
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from enum import IntEnum
 from typing import Any
 
 import jax
@@ -58,34 +59,24 @@ _CONDIM = (1, 3, 4, 6)
 
 _Rule = tuple[ObjType, Callable[[Model], np.ndarray], Callable[[Model, int], str]]
 
+
+def _typed(kind: ObjType, what: str, field: str, types: type[IntEnum], known: Iterable[int]) -> _Rule:
+    """Elements of a kind whose type, which a field of the model holds, must be among those known."""
+    return (
+        kind,
+        lambda m: _not_in(getattr(m, field), known),
+        lambda m, i: f"{what} {types(getattr(m, field)[i]).name.lower()}",
+    )
+
+
 _ELEMENTS: tuple[_Rule, ...] = (
     (ObjType.GEOM, lambda m: _not_in(m.geom_condim, _CONDIM), lambda m, i: f"condim {m.geom_condim[i]}"),
     (ObjType.PAIR, lambda m: _not_in(m.pair_dim, _CONDIM), lambda m, i: f"condim {m.pair_dim[i]}"),
-    (
-        ObjType.EQUALITY,
-        lambda m: _not_in(m.eq_type, EQUALITIES),
-        lambda m, i: f"type {EqType(m.eq_type[i]).name.lower()}",
-    ),
-    (
-        ObjType.ACTUATOR,
-        lambda m: _not_in(m.actuator_trntype, TRANSMISSIONS),
-        lambda m, i: f"transmission {TrnType(m.actuator_trntype[i]).name.lower()}",
-    ),
-    (
-        ObjType.ACTUATOR,
-        lambda m: _not_in(m.actuator_dyntype, DYNAMICS),
-        lambda m, i: f"dyntype {DynType(m.actuator_dyntype[i]).name.lower()}",
-    ),
-    (
-        ObjType.ACTUATOR,
-        lambda m: _not_in(m.actuator_gaintype, GAINS),
-        lambda m, i: f"gaintype {GainType(m.actuator_gaintype[i]).name.lower()}",
-    ),
-    (
-        ObjType.ACTUATOR,
-        lambda m: _not_in(m.actuator_biastype, BIASES),
-        lambda m, i: f"biastype {BiasType(m.actuator_biastype[i]).name.lower()}",
-    ),
+    _typed(ObjType.EQUALITY, "type", "eq_type", EqType, EQUALITIES),
+    _typed(ObjType.ACTUATOR, "transmission", "actuator_trntype", TrnType, TRANSMISSIONS),
+    _typed(ObjType.ACTUATOR, "dyntype", "actuator_dyntype", DynType, DYNAMICS),
+    _typed(ObjType.ACTUATOR, "gaintype", "actuator_gaintype", GainType, GAINS),
+    _typed(ObjType.ACTUATOR, "biastype", "actuator_biastype", BiasType, BIASES),
     (ObjType.SENSOR, lambda m: np.array([refusal(m, i) != "" for i in range(m.nsensor)], bool), refusal),
 )
 """(kind of element, which of them are refused, what about them is refused) by static fields."""

@@ -67,7 +67,7 @@ class Shac:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ppo:
-    """Of brax's proximal policy optimisation; brax documents each.
+    """Of brax's proximal policy optimisation; all but the networks' are arguments of its `train`, which documents each.
 
     Attributes:
       unroll_length: steps of a piece of trajectory.
@@ -110,7 +110,7 @@ class Config:
       seed: of everything random.
       steps: of all worlds together, in actions.
       worlds: that run side by side, on all devices.
-      randomise: whether each world has masses, frictions and gains of its own, by the ranges that
+      randomise: whether each world has masses, frictions, damping, armatures and gains of its own, by the ranges that
         `jaxsim.envs.randomise` has, or the ranges that differ from these by name: {"mass": (0.8, 1.2)}.
       reward_scale: what rewards are multiplied by before they are learned from.
       evals: how often the policy is tried, and a checkpoint written.
@@ -264,7 +264,7 @@ def _check(config: Config, where: str) -> None:
     kinds = ("shac", "ppo")
     if config.algorithm not in kinds:
         known = hint(config.algorithm, kinds)
-        raise ConfigError(f"{where}: no algorithm {config.algorithm!r}{known}; there are shac, ppo")
+        raise ConfigError(f"{where}: no algorithm {config.algorithm!r}{known}; there are {', '.join(kinds)}")
     _at_least_one(
         {name: getattr(config, name) for name in ("steps", "worlds", "evals", "eval_worlds")}, where
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import io
 import logging
@@ -48,7 +49,8 @@ def train(env: Env, config: Config, report: Report, start: tuple[int, Any] | Non
         if step or not done:
             report(done + step, _numbers(metrics), latest[0] if latest else None)
 
-    own, brax = config.ppo, _brax()
+    settings, brax = dataclasses.asdict(config.ppo), _brax()
+    del settings["policy"], settings["critic"]  # of the networks, see `_factory`
     with _mended():
         brax.train.train(
             env,
@@ -58,16 +60,7 @@ def train(env: Env, config: Config, report: Report, start: tuple[int, Any] | Non
             randomization_fn=functools.partial(randomise, **config.ranges) if config.randomise else None,
             num_envs=config.worlds,
             episode_length=env.config.episode_length,
-            unroll_length=own.unroll_length,
-            batch_size=own.batch_size,
-            num_minibatches=own.num_minibatches,
-            num_updates_per_batch=own.num_updates_per_batch,
-            discounting=own.discounting,
-            learning_rate=own.learning_rate,
-            entropy_cost=own.entropy_cost,
-            gae_lambda=own.gae_lambda,
-            clipping_epsilon=own.clipping_epsilon,
-            max_grad_norm=own.max_grad_norm,
+            **settings,
             reward_scaling=config.reward_scale,
             normalize_observations=True,
             network_factory=_factory(config),

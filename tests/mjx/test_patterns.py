@@ -373,3 +373,21 @@ def test_records_of_the_c_engine_are_refused_in_words(scene):
         mjx.step(m, data)
     with pytest.raises(TypeError, match=r"expected mjx\.Model, as mjx\.put_model makes it, not jaxsim.*Data"):
         mjx.step(data, model)
+
+
+def test_arguments_that_do_not_exist(scene):
+    """MJX's for other implementations are taken, whatever they ask; a slip of the pen is not."""
+    m, d, _, data = scene
+    assert mjx.put_model(m, graph_mode=1, keepalive_refs={}).nq == m.nq
+    with pytest.raises(TypeError, match=r"put_model has no argument 'nconmx' \(did you mean 'nconmax'\?\)"):
+        mjx.put_model(m, nconmx=3)
+    with pytest.raises(TypeError, match="make_data has no argument 'worlds'"):
+        mjx.make_data(m, worlds=3)
+    with pytest.raises(TypeError, match="put_data has no argument 'batch'"):
+        mjx.put_data(m, d, batch=3)
+    with pytest.raises(TypeError, match="get_data has no argument 'world'"):
+        mjx.get_data(m, data, world=0)
+    with pytest.raises(
+        TypeError, match="put_model: batch_sizes is not there; give a model leaves of many worlds"
+    ):
+        mjx.put_model(m, batch_sizes={"geom_size": 3})

@@ -100,7 +100,7 @@ def _crosses(first: Point, start: Point, last: Point, end: Point, met: Array) ->
     That none does about a circle that the straight segment meets is known: where this hardly does, the two tangents
     are nearly one line, and rounding would decide.
     """
-    return ~met & crosses(first, start, last, end, MINVAL)
+    return ~met & crosses(first, start, last, end)
 
 
 def _tangents(first: Point, last: Point, radius: Array, sense: int) -> tuple[Point, Point]:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsim.math import safe
+from jaxsim.math.constants import MINVAL
 
 __all__ = ["Point", "cross", "crosses", "dot", "either", "turn", "unit"]
 
@@ -54,11 +55,11 @@ def either(choose: Array, a: Point, b: Point) -> Point:
     return Point(jnp.where(choose, a.x, b.x), jnp.where(choose, a.y, b.y))
 
 
-def crosses(a: Point, b: Point, c: Point, d: Point, parallel: float) -> Array:
-    """Whether the segments ab and cd intersect; parallel ones, of cross product below `parallel`, do not."""
+def crosses(a: Point, b: Point, c: Point, d: Point) -> Array:
+    """Whether the segments ab and cd intersect; parallel ones, of cross product below MINVAL, do not."""
     ab, cd, ac = b - a, d - c, a - c
     determinant = lax.stop_gradient(cross(ab, cd))
-    some = jnp.abs(determinant) >= parallel
+    some = jnp.abs(determinant) >= MINVAL
     safe_determinant = jnp.where(some, determinant, 1)
     along_ab = -cross(ac, cd) / safe_determinant
     along_cd = -cross(ac, ab) / safe_determinant
