@@ -40,8 +40,6 @@ def compile_hfield(document: Document, element: Element, name: str, index: int) 
     size = tuple(values["size"].tolist())
     nrow, ncol = values["nrow"], values["ncol"]
     if values["file"]:
-        if nrow or ncol or values["elevation"] is not None:
-            raise element.error("give either a file or nrow, ncol and elevation", attribute="file")
         file, content = document.open_asset(element, "file")
         kind = values["content_type"] or ("image/png" if file.lower().endswith(".png") else _OWN)
         if kind not in ("image/png", _OWN):

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
+
 from jaxsim.compile.orientation import orientation
 from jaxsim.compile.parts import Body, Camera, Frame, Geom, Joint, Light, Part, Site
 from jaxsim.compile.settings import SettingsOf
@@ -107,6 +109,11 @@ def _walk(
 
 def _frame(document: Document, settings_of: SettingsOf, element: Element, outer: Frame) -> Frame:
     values: Any = document.resolve(element)
+    if (np.asarray(element.get("scale", 1.0)) != 1).any() or values["massscale"] not in (0, 1):
+        raise element.error(
+            "scaled frames are not built in jaxsim; have the C engine compile the model, and use jaxsim.put_model",
+            attribute="scale" if "scale" in element else "massscale",
+        )
     pos = tuple(values["pos"].tolist())
     quat = orientation(element, values, settings_of(element))
     return (pos, quat) if outer is None else accumulate(*outer, pos, quat)

@@ -43,6 +43,8 @@ def compile_texture(document: Document, element: Element, name: str, index: int)
     type = ("2d", "cube", "skybox").index(values["type"])
     if not name and values["type"] != "skybox":
         raise element.error("a texture needs a name", attribute="name")
+    if type != 0 and values["nchannel"] != 3 and values["builtin"] == "none":
+        raise element.error("the images of a cube or skybox have 3 channels", attribute="nchannel")
     if values["builtin"] != "none":
         pixels = _builtin(element, values)
     elif values["file"]:

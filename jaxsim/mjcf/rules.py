@@ -49,9 +49,8 @@ def _material(element: Element) -> None:
 
 
 def _hfield(element: Element) -> None:
-    if "elevation" in element and element["elevation"].size != element.get("nrow", 0) * element.get(
-        "ncol", 0
-    ):
+    count = element.get("nrow", 0) * element.get("ncol", 0)
+    if not element.get("file") and "elevation" in element and element["elevation"].size != count:
         raise element.error("expected nrow * ncol numbers", attribute="elevation")
     if np.any(element["size"] <= 0):
         raise element.error("expected four positive numbers", attribute="size")

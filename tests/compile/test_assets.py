@@ -334,6 +334,7 @@ def test_height_fields():
     check(hfield('nrow="2" ncol="3"'))
     check(hfield('file="h.png"'), {"h.png": png(grey)})
     check(hfield('file="h.bin"'), {"h.bin": binary})
+    check(hfield('file="h.bin" nrow="2" ncol="2" elevation="1 2 3"'), {"h.bin": binary})  # the file counts
     with pytest.raises(MjcfError, match="does not fit"):
         load_model(hfield('file="h.bin"'), assets={"h.bin": binary[:-1]})
     with pytest.raises(MjcfError, match="at least 2 rows and 2 columns"):

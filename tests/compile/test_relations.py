@@ -340,3 +340,30 @@ def test_damping_ratio_of_an_orientation_servo(target):
           <body pos=".2 .3 .1"><joint axis="1 2 3"/><geom size=".1" pos=".3 .2 0"/></body></body></worldbody>
         <actuator><orientation {target} kp="5" dampratio=".7"/></actuator></mujoco>"""
     )
+
+
+@pytest.mark.parametrize("shortcut", ["motor", "damper", "muscle", "adhesion", "velocity"])
+def test_what_a_shortcut_does_not_know_it_leaves(shortcut):
+    """In a default class: a range to inherit survives shortcuts that have none, but not `position`, which has."""
+    hinge = '<worldbody><body><joint name="h" range="-25 45"/><geom size=".1"/></body></worldbody>'
+    servo = '<actuator><general joint="h" gainprm="1" biasprm="0 -1" biastype="affine" gaintype="fixed"/></actuator>'
+    check(
+        f"<mujoco><default><position inheritrange='.5'/><{shortcut}/></default>{hinge}"
+        f"{servo.replace('<general', '<general dyntype=' + repr('none'))}</mujoco>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ('scale="2"', "scaled frames are not built"),
+        ('scale="1 1 1" massscale="3"', "scaled frames are not built"),
+        ('scale="0"', "expected a number > 0"),
+        ('scaling="all"', "scaling"),
+    ],
+)
+def test_frames_with_a_scale_are_refused(attributes, message):
+    frame = '<mujoco><worldbody><frame {}><geom size="1"/></frame></worldbody></mujoco>'
+    check(frame.format('scale="1"'))
+    with pytest.raises(MjcfError, match=message):
+        load_model(frame.format(attributes))

@@ -48,6 +48,35 @@ def test_scene_tests_something():
     assert d.nl >= 1
 
 
+EMPTY = """
+<mujoco>
+  <worldbody>
+    <site name="zone" type="box" size=".5 .5 .5" pos="0 0 .4"/>
+    <body name="arm" pos="0 0 .5">
+      <joint axis="0 1 0"/>
+      <body name="hand" pos=".6 0 0"><geom size=".05"/></body>
+    </body>
+    <body name="nothing" pos=".1 0 .5"/>
+  </worldbody>
+  <sensor>
+    <insidesite site="zone" objtype="body" objname="arm"/><insidesite site="zone" objtype="xbody" objname="arm"/>
+    <insidesite site="zone" objtype="body" objname="hand"/><insidesite site="zone" objtype="body" objname="nothing"/>
+  </sensor>
+</mujoco>
+"""
+
+
+def test_bodies_without_mass_are_where_what_they_carry_is():
+    m, model = load(EMPTY)
+    for angle in (0.0, 1.0):
+        d = mujoco.MjData(m)
+        d.qpos[0] = angle
+        mujoco.mj_forward(m, d)
+        ours = jaxsim.forward(model, put_state(model, d))
+        np.testing.assert_array_equal(ours.sensordata, d.sensordata)
+    assert d.sensordata[0] != d.sensordata[1] or angle
+
+
 HEAP = """
 <mujoco>
   <option timestep="0.002" iterations="200" tolerance="0"/>

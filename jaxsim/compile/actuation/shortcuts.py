@@ -32,6 +32,7 @@ def apply_shortcut(actuator: General, element: Element, outer: Sequence[General]
     tag = element.tag
     if tag != "general":
         gain, build = _SHORTCUTS[tag]
+        inherits = actuator.inheritrange
         actuator.actlimited = "auto"
         if actuator.shortcut != tag:
             actuator.actdim, actuator.actearly = -1, False
@@ -46,6 +47,8 @@ def apply_shortcut(actuator: General, element: Element, outer: Sequence[General]
             for name, value in own.items():
                 setattr(actuator, name, value)
         build(actuator, element, related)
+        if "inheritrange" not in element.type.attributes:  # what a shortcut does not know it leaves
+            actuator.inheritrange = inherits
         actuator.gaintype = gain
     actuator.shortcut = tag
 

@@ -26,6 +26,9 @@ TABLE = """
   childclass               ->default
   pos                      float[3] = 0 0 0
   +orientation
+  scale                    float[1..3] >0 = 1 1 1
+  massscale                float >=0 = 0
+  scaling                  {similar geometry} = similar
 
 [replicate] body* frame* replicate* inertial? joint* freejoint* geom* attach* site* camera* light* plugin*
             composite* flexcomp*

@@ -7,9 +7,10 @@ import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
-from jaxsim.enums import SensorType
+from jaxsim.enums import ObjType, SensorType
 from jaxsim.math import quaternion as quat
 from jaxsim.math.axis import concat, take
+from jaxsim.math.constants import MINVAL
 from jaxsim.math.spatial import matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline import objects
@@ -57,10 +58,21 @@ def _magnetometer(m: Model, d: Data, i: np.ndarray) -> Array:
     return flat(matvec_transposed(take(d.site_xmat, m.sensor_objid[i]), m.opt.magnetic[None]))
 
 
+def _place(m: Model, d: Data, i: np.ndarray) -> Array:
+    """Positions (n, 3, W) of objects; of a body without mass that carries some, as in C, the centre of its subtree."""
+    x = objects.position(m, d, *measured(m, i))
+    bodies = np.flatnonzero((m.sensor_objtype[i] == ObjType.BODY) & (m.sensor_objid[i] > 0))
+    if not len(bodies):
+        return x
+    ids = m.sensor_objid[i[bodies]]
+    empty = (take(m.body_mass, ids) < MINVAL) & (take(m.body_subtreemass, ids) >= MINVAL)
+    return replace_rows(x, bodies, jnp.where(empty[:, None], take(d.subtree_com, ids), take(x, bodies)))
+
+
 def _inside_site(m: Model, d: Data, i: np.ndarray) -> Array:
     """1 where an object is inside a site, else 0."""
     site = m.sensor_refid[i]
-    offset = objects.position(m, d, *measured(m, i)) - take(d.site_xpos, site)
+    offset = _place(m, d, i) - take(d.site_xpos, site)
     local = matvec_transposed(take(d.site_xmat, site), offset)
     size, kinds = take(m.site_size, site), m.site_type[site]
     parts, order = [], []
