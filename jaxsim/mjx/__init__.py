@@ -173,6 +173,8 @@ _ABSENT = {
     "benchmark": "use `jaxsim benchmark`, or python -m benchmarks.run",
     "create_render_context": "MJX renders by Warp; draw with mujoco.Renderer what mjx.get_data returns",
     "deriv_smooth_vel": "jax.jacfwd through mjx.forward gives exact derivatives",
+    "device_get_into": "it is called get_data_into now",
+    "device_put": "it is called put_model, and put_data, now",
     "get_depth": "MJX renders by Warp; draw with mujoco.Renderer what mjx.get_data returns",
     "get_rgb": "MJX renders by Warp; draw with mujoco.Renderer what mjx.get_data returns",
     "get_segmentation": "MJX renders by Warp; draw with mujoco.Renderer what mjx.get_data returns",
