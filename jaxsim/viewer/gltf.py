@@ -9,7 +9,7 @@ from PIL import Image
 
 from jaxsim.viewer.needs import needs
 from jaxsim.viewer.scene import Part
-from jaxsim.viewer.texture import Texture
+from jaxsim.viewer.texture import CUBE, Texture
 
 __all__ = ["glb"]
 
@@ -64,7 +64,7 @@ def _atlas(corners: np.ndarray) -> np.ndarray:
     major = np.abs(middle).argmax(1)
     sign = np.sign(np.take_along_axis(middle, major[:, None], 1)[:, 0])
     face = 2 * major + (sign < 0)
-    table = Texture.cube_axes()[face]
+    table = CUBE[face]
     rows = np.arange(len(corners))[:, None]
     length = np.maximum(np.abs(corners[rows, [0, 1, 2], major[:, None]]), 1e-12)
     column, row = (

@@ -9,17 +9,22 @@ import numpy as np
 
 from jaxsim.model import Model
 
-__all__ = ["Texture", "textures"]
+__all__ = ["CUBE", "Texture", "textures"]
 
-_CUBE = (
-    # axis of the face, its sign; axes and signs along its rows and down its columns (OpenGL 4.6, table 8.19)
-    (0, 1, 2, -1, 1, -1),
-    (0, -1, 2, 1, 1, -1),
-    (1, 1, 0, 1, 2, 1),
-    (1, -1, 0, 1, 2, -1),
-    (2, 1, 0, 1, 1, -1),
-    (2, -1, 0, -1, 1, -1),
+CUBE = np.array(
+    [
+        (0, 1, 2, -1, 1, -1),
+        (0, -1, 2, 1, 1, -1),
+        (1, 1, 0, 1, 2, 1),
+        (1, -1, 0, 1, 2, -1),
+        (2, 1, 0, 1, 1, -1),
+        (2, -1, 0, -1, 1, -1),
+    ]
 )
+"""Of each face of a cube: its axis and sign, axes and signs along its rows and down its columns `(6, 6)`.
+
+OpenGL 4.6, table 8.19.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -33,11 +38,6 @@ class Texture:
 
     pixels: np.ndarray
     kind: int
-
-    @staticmethod
-    def cube_axes() -> np.ndarray:
-        """For each face of a cube: its axis and sign, axes and signs along its rows and down its columns, `(6, 6)`."""
-        return np.array(_CUBE)
 
     @functools.cached_property
     def _levels(self) -> list[np.ndarray]:
@@ -65,7 +65,7 @@ class Texture:
         major = np.abs(direction).argmax(1)
         sign = np.take_along_axis(direction, major[:, None], 1)[:, 0]
         face = 2 * major + (sign < 0)
-        table = np.array(_CUBE)[face]
+        table = CUBE[face]
         length = np.maximum(np.abs(sign), 1e-12)
         n = self.pixels.shape[1]
         column, row = (
