@@ -1,14 +1,17 @@
-"""Files that commands write: whether they can be written, asked before anything is computed."""
+"""Files that commands write: whether they can be written, asked before anything is computed; how far a command is."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from jaxsim.cli.models import CommandError
 
-__all__ = ["check_outputs", "check_pictures"]
+__all__ = ["bar", "check_outputs", "check_pictures"]
 
 
 def check_outputs(out: Path | None = None, plot: Path | None = None, video: Path | None = None) -> None:
@@ -68,3 +71,19 @@ def check_pictures(file: Path) -> None:
     except (ModuleNotFoundError, OSError, ValueError) as error:
         raise CommandError(str(error)) from error
     _check_writable(file)
+
+
+@contextlib.contextmanager
+def bar(console: Any, what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a rich console; yields what moves it: a function of how much is done, and of how much."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("[progress.description]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

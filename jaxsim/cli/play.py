@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
 from jaxsim.cli.models import CommandError
-from jaxsim.cli.outputs import check_outputs
+from jaxsim.cli.outputs import bar, check_outputs
 from jaxsim.cli.train import needs_train
 from jaxsim.programs import compile_quickly
 
@@ -81,8 +82,8 @@ def play(
         plot_rollout(env.model, got, plot, title=config.env, note=words, every=env.dt)
         console.print(f"picture: {plot}", highlight=False)
     if video:
-        with console.status("filming"):
-            _film(video, env, got)
+        with bar(console, "pictures") as progress:
+            _film(video, env, got, progress)
         console.print(f"video: {video}", highlight=False)
 
 
@@ -91,7 +92,7 @@ def _step(checkpoint: str) -> Any:
     return int(checkpoint) if checkpoint.isdecimal() else checkpoint
 
 
-def _film(file: Path, env: Any, episodes: dict[str, Any]) -> None:
+def _film(file: Path, env: Any, episodes: dict[str, Any], progress: Callable[[int, int], None]) -> None:
     """The first world, while its episode lasts, as fast as it was."""
     from jaxsim.viewer import render, write
     from jaxsim.viewer.poses import POSE
@@ -100,7 +101,8 @@ def _film(file: Path, env: Any, episodes: dict[str, Any]) -> None:
     every = max(round(1 / (_FPS * env.dt)), 1)
     moments = {name: episodes[name][0][lasting][::every] for name in POSE}
     try:
-        pictures = render(env.model, moments, camera=0 if env.model.ncam else None, size=(480, 360))
+        camera = 0 if env.model.ncam else None
+        pictures = render(env.model, moments, camera=camera, size=(480, 360), progress=progress)
         write(file, pictures, fps=1 / (every * env.dt))
     except (OSError, ValueError) as error:
         raise CommandError(str(error)) from error

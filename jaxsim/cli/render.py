@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import tyro
 
 from jaxsim.cli.models import CommandError, find, load
-from jaxsim.cli.outputs import check_pictures
+from jaxsim.cli.outputs import bar, check_pictures
 from jaxsim.cli.rollout import starting_keyframe
 
 __all__ = ["recorded", "render"]
@@ -89,8 +89,8 @@ def render(
                 fps = 1 / (each * float(compiled.opt.timestep)) if each else fps
             else:
                 state = _filmed(trajectory, world, fps, still)
-        with console.status(f"drawing {escape(model)}"):
-            pictures = draw(compiled, state, camera=chosen, size=size, show=shown)
+        with bar(console, "pictures") as progress:
+            pictures = draw(compiled, state, camera=chosen, size=size, show=shown, progress=progress)
             write(out, pictures, fps=fps)
     except (ModuleNotFoundError, OSError, ValueError) as error:
         raise CommandError(str(error)) from error

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import tyro
 
 from jaxsim.cli.models import CommandError, load
-from jaxsim.cli.outputs import check_outputs
+from jaxsim.cli.outputs import bar, check_outputs
 
 __all__ = ["Run", "random_motion", "rollout", "simulate", "starting_keyframe", "starting_pose"]
 
@@ -45,7 +45,6 @@ def rollout(
     """
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     if worlds < 1 or steps < 1:
         raise CommandError("--worlds and --steps must be at least 1")
@@ -55,21 +54,14 @@ def rollout(
         raise CommandError("--record keeps nothing in memory that --out or --plot could write")
     check_outputs(out, plot)
     console = Console(markup=False)
-    columns = (
-        TextColumn("[progress.description]{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
     if record:
-        with Progress(*columns, console=console) as progress:
-            task = progress.add_task("steps", total=steps)
+        with bar(console, "steps") as progress:
             compiled = load(model)
             reached: list[tuple[float, int]] = []
 
             def done_until(step: int) -> None:
                 reached.append((time.perf_counter(), step))
-                progress.update(task, completed=step)
+                progress(step, steps)
 
             found = _record(compiled, worlds, steps, seed, record, done_until)
         console.print(_recorded(model, compiled, found, reached))
@@ -79,10 +71,9 @@ def rollout(
         compiled = load(model)
         fields = ("qpos", "ncon") + (("qvel", "sensordata") if out else ())
         run = simulate(compiled, worlds, steps, seed, fields)
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("steps", total=steps)
+    with bar(console, "steps") as progress:
         for done in run.chunks():
-            progress.update(task, completed=done)
+            progress(done, steps)
     console.print(_summary(model, compiled, run))
     if out:
         _save(out, run)

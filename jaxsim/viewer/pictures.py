@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ def render(
     camera: str | int | FreeCamera | None = None,
     size: tuple[int, int] = (640, 480),
     show: Show | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
     """Draws one or many states of a model.
 
@@ -44,6 +45,7 @@ def render(
             names, else a free camera that sees all.
         size: Width and height, pixels.
         show: What to draw beside the geoms, and of which groups.
+        progress: Called after each picture with how many are drawn, and of how many.
 
     Returns:
         Pictures, `(T, height, width, 3)`, uint8.
@@ -69,8 +71,12 @@ def render(
     else:
         number = model.find(ObjType.CAMERA, camera)
         views = [model_view(model, frame, number) for frame in moments]
-    pairs = zip(moments, views, strict=True)
-    return np.stack([draw(items(model, scene, f, show), scene, f, v, size) for f, v in pairs])
+    pictures = []
+    for frame, view in zip(moments, views, strict=True):
+        pictures.append(draw(items(model, scene, frame, show), scene, frame, view, size))
+        if progress is not None:
+            progress(len(pictures), len(moments))
+    return np.stack(pictures)
 
 
 def draw(

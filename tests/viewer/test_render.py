@@ -139,7 +139,9 @@ def test_states_and_trajectories(model):
     # an orthographic picture of 4 m in 120 pixels
     np.testing.assert_allclose(np.diff(columns), 0.5 * 120 / 4, atol=0.6)
     # a tracking camera keeps the body in its place
-    ridden = render(model, path, camera="rider", size=(WIDTH, HEIGHT))
+    told = []
+    ridden = render(model, path, camera="rider", size=(WIDTH, HEIGHT), progress=lambda *n: told.append(n))
+    assert told == [(1, 3), (2, 3), (3, 3)]
     np.testing.assert_allclose(*[middle(red(p)) for p in ridden[[0, 2]]], atol=0.6)
 
 
