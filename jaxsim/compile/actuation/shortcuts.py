@@ -132,7 +132,7 @@ def _pid(actuator: General, element: Element, related: bool) -> None:
     ki = element.get("ki", actuator.gainprm[0] * related)
     imax = element.get("imax", actuator.dynprm[0] * related)
     slewmax = element.get("slewmax", actuator.dynprm[1] * related)
-    _not_negative(element, "slewmax", "imax")
+    _not_negative(element, "slewmax")
     actuator.biasprm = [0.0, -kp, damping, *[0.0] * 7]
     actuator.gainprm = unit(10, ki)
     actuator.dynprm = [imax if ki else 0.0, slewmax, *[0.0] * 8]
