@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim import worlds
+from jaxsim.collision.bounds import geom_bounds
 from jaxsim.collision.broad import bounds, boxes_in_reach, in_reach, pairs_in_reach
 from jaxsim.collision.convex import collide_nearest
 from jaxsim.collision.frame import make_frame
@@ -72,6 +73,8 @@ def collision(model: Model, data: Data) -> Data:
     reach = geom_reach(model)
     geoms = tabulate(model, data, reach)
     bounded = any(_bounded(kind) for kind in layout.kinds)
+    if bounded or any(kind.collider.general for kind in layout.kinds):
+        model = model.replace(**lax.stop_gradient(geom_bounds(model)))
     around = bounds(model, data, reach) if bounded else None
     found, dropped = _collide(model, data, layout.kinds, geoms, around, choices)
     warning = data.warning | jnp.where(dropped, int(WarningBit.PAIR_OVERFLOW), 0).astype(data.warning.dtype)

@@ -18,7 +18,7 @@ from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document
 from jaxsim.mjcf.frames import EPS, IDENTITY, ORIGIN, accumulate, invert, rotate
 
-__all__ = ["check_moving_masses", "check_places", "compile_body", "compile_inertia"]
+__all__ = ["check_moving_masses", "check_places", "compile_body", "compile_inertia", "infer_again"]
 
 
 def compile_body(document: Document, assets: Assets, body: Body) -> None:
@@ -64,6 +64,16 @@ def compile_inertia(document: Document, assets: Assets, body: Body) -> None:
         body.ipos, body.iquat = body.pos, body.quat
     if not world:
         _bound_inertia(body)
+
+
+def infer_again(body: Body) -> None:
+    """Finds the inertial frame of a body that got geoms of another; it stays if none has mass.
+
+    Raises:
+        MjcfError: the inertia is not that of a rigid body.
+    """
+    _inertia_from_geoms(body)
+    _bound_inertia(body)
 
 
 def _given_inertia(document: Document, body: Body) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxsim.compile.assets import Assets
+from jaxsim.compile.bodies import infer_again
 from jaxsim.compile.inertia import combine
 from jaxsim.compile.parts import Body, Geom
 from jaxsim.compile.references import referenced
@@ -58,7 +59,8 @@ def _compensated_differently(body: Body) -> bool:
 def _merge(body: Body) -> None:
     parent = body.parent
     assert parent is not None
-    if _adds_mass(body):
+    inferred = parent.parent is not None and parent.settings.inertiafromgeom == "true"
+    if _adds_mass(body) and not inferred:
         assert parent.ipos is not None
         assert body.ipos is not None
         ipos, iquat = accumulate(body.pos, body.quat, body.ipos, body.iquat)
@@ -84,6 +86,8 @@ def _merge(body: Body) -> None:
         for item in items:
             item.body = parent
         getattr(parent, name).extend(items)
+    if inferred:  # what the body's `inertial` said is lost, as its parent's is
+        infer_again(parent)
 
 
 def discard_visual(document: Document, scene: Scene, assets: Assets) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from jax import Array
 
 from jaxsim import worlds
+from jaxsim.collision.bounds import geom_bounds
 from jaxsim.data import Data
 from jaxsim.enums import EqType, JointType, ObjType
 from jaxsim.math import quaternion as quat
@@ -26,10 +27,10 @@ from jaxsim.math.vector import cross, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.admit import check_model
 from jaxsim.pipeline.blank import blank, initial_state
-from jaxsim.pipeline.bounds import dof_lengths, geom_bounds
 from jaxsim.pipeline.fluid import geom_fluid
 from jaxsim.pipeline.inertia import com_pos, joint_inertia, root_offset, subtree_mass
 from jaxsim.pipeline.kinematics import kinematics
+from jaxsim.pipeline.sizes import dof_lengths, field_sizes
 from jaxsim.pipeline.tendon import tendon, tendon_armature
 from jaxsim.pipeline.transmission import transmission
 from jaxsim.pipeline.work import Work
@@ -65,7 +66,7 @@ def set_const(model: Model) -> Model:
 
 def native_constants(model: Model) -> dict[str, Array]:
     """The fields that `set_const` replaces, worlds on the last axis."""
-    fields = geom_bounds(model)
+    fields = geom_bounds(model) | field_sizes(model)
     if model.has("geom_fluid"):
         fields["geom_fluid"] = geom_fluid(model)
     fields["body_subtreemass"] = subtree_mass(model)

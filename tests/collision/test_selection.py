@@ -354,3 +354,23 @@ def test_model_without_pairs() -> None:
 def test_layout_is_cached() -> None:
     mj_model = _heap(3)
     assert slot_layout(put_model(mj_model)) is slot_layout(put_model(mj_model))
+
+
+@pytest.mark.parametrize("count", [1, 12])
+@pytest.mark.parametrize(
+    "types", [("box", "box"), ("box", "cylinder"), ("box", "capsule"), ("ellipsoid", "ellipsoid")]
+)
+def test_geoms_that_grew_touch(types: tuple[str, str], count: int) -> None:
+    """Pairs are picked by bounds of the sizes as they are, without `set_const`, and so in worlds of other sizes."""
+    pair = """<body pos="{0} 0 0"><geom type="{1}" size=".1 .1 .1"/></body>
+      <body pos="{0} .01 .34"><freejoint/><geom type="{2}" size=".1 .1 .1"/></body>"""
+    text = "".join(pair.format(k, *types) for k in range(count))
+    model = jaxsim.load_model(f"<mujoco><worldbody>{text}</worldbody></mujoco>")
+    sizes = jnp.stack([model.geom_size, 2 * model.geom_size])
+    axes = jax.tree.map(lambda _: None, model).replace(geom_size=0)
+    models, data = model.replace(geom_size=sizes), jaxsim.make_data(model)
+    found = jax.jit(jax.vmap(jaxsim.forward, in_axes=(axes, None)))(models, data)
+    alone = jaxsim.forward(jaxsim.set_const(model.replace(geom_size=sizes[1])), data)
+    assert found.ncon[0] == 0
+    assert found.ncon[1] == alone.ncon >= count
+    np.testing.assert_allclose(found.contact.dist[1], alone.contact.dist, atol=1e-12)

@@ -230,6 +230,27 @@ def test_static_bodies_are_fused(fuse):
     )
 
 
+_INERTIAL = '<inertial pos=".01 0 0" mass="{}" diaginertia=".1 .1 .1"/>'
+
+
+@pytest.mark.parametrize("rule", ["auto", "true", "false"])
+@pytest.mark.parametrize(
+    "own", [_INERTIAL.format(2), '<geom size=".1"/>', _INERTIAL.format(2) + '<geom size=".1"/>']
+)
+@pytest.mark.parametrize(
+    "fused",
+    [_INERTIAL.format(0.3), '<geom size=".1"/>', _INERTIAL.format(0.3) + '<geom size=".1" group="4"/>'],
+)
+def test_inertia_of_fused_bodies(rule, own, fused):
+    """With `inertiafromgeom`, a link that has an inertial and no geoms adds nothing."""
+    inertial = _INERTIAL.format(1) if rule == "false" else ""
+    check(
+        f"""<mujoco><compiler fusestatic="true" inertiafromgeom="{rule}" inertiagrouprange="0 2"/><worldbody>
+        <body><joint/>{own if "inertial" in own else inertial + own}<body pos=".2 .1 0" euler="0 30 0">{fused}
+        <body pos=".1 0 0" euler="20 0 0">{_INERTIAL.format(0.5)}</body></body></body></worldbody></mujoco>"""
+    )
+
+
 @pytest.mark.parametrize(
     "option", ["", '<option density="1"/>', '<option viscosity=".1"/>', '<option wind="1 0 0"/>']
 )

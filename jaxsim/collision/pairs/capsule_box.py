@@ -178,9 +178,10 @@ def _nearest_face(p: Vec, h: Vec, s: Vec, best: _Nearest) -> _Nearest:
 @long_stage
 def _edges(p: Vec, h: Vec, s: Vec, half: Array) -> Array:
     """Squared distances of the segment and the twelve edges, (npair, 3 edge axes, 4 edges, W)."""
+    shape = jnp.broadcast_shapes(p.x.shape, h.x.shape, s.x.shape)
 
     def along(v: Vec, axes: tuple[int, ...]) -> Array:
-        return jnp.stack([jnp.broadcast_to(v[k], p.x.shape) for k in axes], axis=-2)[..., None, :]
+        return jnp.stack([jnp.broadcast_to(v[k], shape) for k in axes], axis=-2)[..., None, :]
 
     own, low, high = (0, 1, 2), tuple(o[0] for o in _OTHERS), tuple(o[1] for o in _OTHERS)
     sj, hj, pj = (along(v, own) for v in (s, h, p))

@@ -1,4 +1,8 @@
-"""Bounds of geoms and sizes of bodies: constants that follow from sizes and from the reference configuration."""
+"""Boxes and spheres around geoms, of their sizes as they are. Native layout.
+
+`geom_aabb` and `geom_rbound` are those of the sizes that the model was compiled with: a size that was replaced since,
+by a randomisation say, would lose contacts without a word.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +12,23 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.data import Data
-from jaxsim.enums import GeomType, JointType
+from jaxsim.enums import GeomType
 from jaxsim.math import safe
 from jaxsim.math.axis import concat, take
 from jaxsim.model import Model
 
-__all__ = ["dof_lengths", "geom_bounds"]
+__all__ = ["geom_bounds"]
 
 _INFINITE = 1e10
 """Half extent of a plane, m."""
-_LEAST = 1e-5
-"""Least size of a body, m."""
 
 _Bounds = tuple[Array, Array]
 
 
 def geom_bounds(model: Model) -> dict[str, Array]:
-    """Boxes (ngeom, 6, W) and radii (ngeom, W) around primitives and height fields, and sizes of the latter.
+    """Boxes `geom_aabb` (ngeom, 6, W) and radii `geom_rbound` (ngeom, W) around primitives and height fields, m.
 
-    The bounds of meshes stay.
+    The bounds of meshes and of signed distance functions are the model's.
     """
     if not model.ngeom:
         return {}
@@ -39,16 +40,7 @@ def geom_bounds(model: Model) -> dict[str, Array]:
         radii.append(found[1])
         order.append(ids)
     back = np.argsort(np.concatenate(order))
-    fields = {"geom_aabb": take(concat(boxes), back), "geom_rbound": take(concat(radii), back)}
-    terrain = np.flatnonzero(model.geom_type == GeomType.HFIELD)
-    if len(terrain):
-        width, depth, height, base = (
-            take(model.hfield_size, model.geom_dataid[terrain])[:, k] for k in range(4)
-        )
-        rest = np.setdiff1d(np.arange(model.ngeom), terrain)
-        sizes = [jnp.stack([width, depth, height / 4 + base / 2], axis=1), take(model.geom_size, rest)]
-        fields["geom_size"] = take(concat(sizes), np.argsort(np.concatenate([terrain, rest])))
-    return fields
+    return {"geom_aabb": take(concat(boxes), back), "geom_rbound": take(concat(radii), back)}
 
 
 def _centred(half: list[Array], radius: Array) -> _Bounds:
@@ -92,32 +84,3 @@ _BOUNDS: dict[GeomType, Callable[[Model, np.ndarray], _Bounds]] = {
     GeomType.BOX: _primitive(lambda a, b, c: ([a, b, c], safe.sqrt(a * a + b * b + c * c))),
 }
 """Bounding box and radius by type; meshes and SDFs keep theirs."""
-
-
-def dof_lengths(model: Model, data: Data) -> Array:
-    """Lengths (nv, W), m: of a rotation the size of its body, of a translation 1.
-
-    A body reaches from its centre of mass to its joints, to those of its children and to its geoms' far sides.
-    """
-    own, above, of = model.jnt_bodyid, model.body_parentid[model.jnt_bodyid], model.geom_bodyid
-    reach = [
-        safe.norm(take(data.xipos, own) - data.xanchor),
-        safe.norm(take(data.xipos, above) - data.xanchor),
-    ]
-    if model.ngeom:
-        far = model.geom_rbound + safe.norm(take(data.xipos, of) - data.geom_xpos)
-        reach.append(jnp.where(model.geom_rbound > 0, far, 0))
-    size = jnp.maximum(_largest(concat(reach), np.concatenate([own, above, of]), model.nbody), _LEAST)
-    kind = model.jnt_type[model.dof_jntid]
-    offset = np.arange(model.nv) - model.jnt_dofadr[model.dof_jntid]
-    slides = (kind == JointType.SLIDE) | ((kind == JointType.FREE) & (offset < 3))
-    return jnp.where(jnp.asarray(slides)[:, None], 1, take(size, model.dof_bodyid))
-
-
-def _largest(x: Array, owner: np.ndarray, n: int) -> Array:
-    """The largest of the rows (m, W) that each of n owners has, 0 if it has none."""
-    rows = [np.flatnonzero(owner == i).tolist() for i in range(n)]
-    most = max(map(len, rows))
-    index = np.array([r + [len(owner)] * (most - len(r)) for r in rows]).reshape(-1)
-    padded = concat([x, jnp.zeros((1, x.shape[-1]), x.dtype)])
-    return jnp.max(take(padded, index).reshape(n, most, -1), axis=1)
