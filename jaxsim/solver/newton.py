@@ -6,8 +6,9 @@ the rows. One iteration factorises H, steps along `-H^-1 g` and searches that li
 
 A world is done when
  - it took a full step on which no row changed its zone: the cost was exactly quadratic and the minimum is found;
- - or its Newton decrement `g^T H^-1 g / 2` is below tolerance, or in every kinematic tree below the round-off of the
-   cost: then the full step is taken whatever the cost says, since a cost near its minimum cannot resolve it;
+ - or its Newton decrement `g^T H^-1 g / 2` is below tolerance, and the step left all rows in their zones;
+ - or it is in every kinematic tree below the round-off of the cost: then the full step is taken whatever the cost says,
+   since a cost near its minimum cannot resolve it;
  - or it has used up its iterations.
 """
 
@@ -40,6 +41,9 @@ __all__ = ["Limits", "Solution", "finish", "minimise", "start"]
 
 _SEARCH_RELATIVE = 1e-3
 """A slope this small against that at the start ends a line search, but for that of the last iteration."""
+
+_SLOPE_LEFT = 0.1
+"""Share of the slope at the start of a line search that is never small enough to end it, whatever the tolerance."""
 
 Product = Callable[[Array], Array]
 
@@ -232,17 +236,20 @@ def _iterate(
     rough = ~(state.settled | last | (limits.iterations < _MANY)) & (not layout.whole)
     p = -solve_hessian(layout, problem, H, g, jnp.where(rough, _ROUGH, 0.0), state.longest)
     decrement = -0.5 * sum_rows(g * p)
-    near = (jnp.abs(decrement) <= limits.decrement) | _at_round_off(layout, problem, smooth, state, g * p)
+    rounded = _at_round_off(layout, problem, smooth, state, g * p)
+    near = jnp.abs(decrement) <= limits.decrement
     inertial_p, row_p = multiply(p), product(rows, p)
-    enough = limits.slope * jnp.sqrt(sum_rows(p * p))
+    enough = jnp.minimum(limits.slope * jnp.sqrt(sum_rows(p * p)), _SLOPE_LEFT * 2 * decrement)
     relative = jnp.where(last, 4 * float(jnp.finfo(p.dtype).eps), _SEARCH_RELATIVE)
     enough = jnp.maximum(enough, relative * 2 * decrement)
-    enough = jnp.where(near | state.done | _is_exact(layout, rows, state.r, row_p, rough), jnp.inf, enough)
+    # what is below the tolerance of a world may be all there is of a light tree in it: its step must not make it worse
+    sure = near | rounded if trees_of(layout.inertia).shape[1] <= 1 else rounded
+    enough = jnp.where(sure | state.done | _is_exact(layout, rows, state.r, row_p, rough), jnp.inf, enough)
     direction = (p, inertial_p, row_p)
     balance = state.inertial - problem.force
     t = search(rows, balance, direction, state.r, -2 * decrement, enough, limits.evaluations)
     longest = jnp.maximum(state.longest, 2 * decrement)
-    step = _Step(t, direction, longest, near, rough, lost=jnp.isnan(decrement))
+    step = _Step(t, direction, longest, near, rounded, rough, lost=jnp.isnan(decrement))
     return _advance(rows, limits.iterations, state, step)
 
 
@@ -295,7 +302,8 @@ class _Step(NamedTuple):
       t: length, `(W,)`.
       direction: p, M p and J p.
       longest: as of `Solution`, `(W,)`.
-      near: whether there is nothing left to gain, `(W,)`.
+      near: whether what is left to gain is below the tolerance, `(W,)`.
+      rounded: whether it is below rounding, in every tree, `(W,)`.
       rough: whether the direction is Newton's only nearly, `(W,)`.
       lost: whether the world is not a number any more, `(W,)`.
     """
@@ -304,6 +312,7 @@ class _Step(NamedTuple):
     direction: tuple[Array, Array, RowValues]
     longest: Array
     near: Array
+    rounded: Array
     rough: Array
     lost: Array
 
@@ -316,7 +325,8 @@ def _advance(rows: Rows, limit: Array, state: Solution, step: _Step) -> Solution
     same, quadratic = _same(rows, state.r, r)
     exact = (step.t == 1) & same & quadratic & ~step.rough
     iterations = state.iterations + ~state.done
-    converged = jnp.where(state.done, state.converged, (step.near | exact) & ~step.lost)
+    ends = (step.near & same) | step.rounded | exact
+    converged = jnp.where(state.done, state.converged, ends & ~step.lost)
     return Solution(
         x=x,
         inertial=inertial,
