@@ -44,6 +44,11 @@ class Tendon:
         low, high = self.values["range"].tolist()
         return low, high
 
+    @property
+    def wraps(self) -> bool:
+        """Whether the path may wrap around a geom."""
+        return any(wrap.type in (WrapType.SPHERE, WrapType.CYLINDER) for wrap in self.path)
+
 
 def compile_tendons(document: Document, names: Names, settings: SettingsOf) -> dict[str, Any]:
     """Returns the fields of tendons and their paths, and registers their names.

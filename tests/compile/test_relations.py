@@ -353,6 +353,19 @@ def test_what_a_shortcut_does_not_know_it_leaves(shortcut):
     )
 
 
+def test_armature_on_a_tendon_that_wraps():
+    """Whose path has no derivative by time: neither a tendon nor an actuator gives it armature, as in C."""
+    tendon = '<tendon><spatial name="t">{}<geom geom="ws"/><site site="sb"/></spatial></tendon>'
+    motor = '<actuator><motor tendon="t" armature="{}"/></actuator>'
+    wrapped, straight = tendon.format('<site site="w0"/>'), tendon.replace('<geom geom="ws"/>', "")
+    check(model(wrapped + motor.format(0)))
+    check(model(straight.format('<site site="w0"/>') + motor.format(1)))
+    with pytest.raises(MjcfError, match="a tendon with armature cannot wrap around geoms"):
+        load_model(model(wrapped + motor.format(1)))
+    with pytest.raises(ValueError, match="geom wrapping not supported"):
+        mujoco.MjModel.from_xml_string(model(wrapped + motor.format(1)))
+
+
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [

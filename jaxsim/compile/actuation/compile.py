@@ -122,6 +122,8 @@ def _target(names: Names, actuator: Actuator) -> Any:
             raise element.error("the length of the crank's rod must be positive", attribute="cranklength")
     elif general.trntype == TrnType.SITE and general.refsite:
         second = names.id("site", general.refsite, element, "refsite")
+    elif general.trntype == TrnType.TENDON and general.armature > 0 and target.wraps:
+        raise element.error("a tendon with armature cannot wrap around geoms", attribute="armature")
     actuator.trnid = (target.id, second)
     return target
 
