@@ -167,6 +167,8 @@ def _objects(document: Document, scene: Scene, assets: Assets, names: Names) -> 
     fields.update(compile_equality(document, names))
     fields.update(compile_actuators(document, names, scene.settings))
     fields.update(compile_sensors(document, names, fields["nhistory"]))
+    if fields["nhistory"] and (timestep := document.settings("option")["timestep"]) <= 0:
+        raise document.root.error(f"histories of samples need a positive timestep, not {timestep:g}")
     fields.update(compile_custom(document, names))
     fields.update(scene_fields(scene, names))
     fields.update(mesh_fields(assets.meshes))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxsim.compile.columns import addresses, columns, gated, landed
+from jaxsim.compile.history import check_history, history_lengths
 from jaxsim.compile.names import Names
 from jaxsim.compile.sensor_forms import FORMS, CompiledSensor
 from jaxsim.compile.userdata import user_field
@@ -15,8 +16,6 @@ from jaxsim.mjcf import Document
 from jaxsim.structure.sensors import BY_TAG
 
 __all__ = ["compile_sensors"]
-
-_MAX_SAMPLES = 1 << 24
 
 
 def compile_sensors(document: Document, names: Names, history: int) -> dict[str, Any]:
@@ -50,11 +49,7 @@ def _check(sensor: CompiledSensor) -> None:
     period, phase = np.asarray(sensor.take("interval", (0.0, 0.0))).tolist()
     if period < 0 or phase > 0 or (period > 0 and phase <= -period):
         raise element.error("expected a period >= 0 and a phase in (-period, 0]", attribute="interval")
-    samples = sensor.take("nsample", 0)
-    if sensor.take("delay", 0.0) > 0 and samples <= 0:
-        raise element.error("a delay needs a history: set nsample", attribute="delay")
-    if samples > _MAX_SAMPLES:
-        raise element.error("at most 2^24 samples", attribute="nsample")
+    check_history(element, sensor.take("delay", 0.0), sensor.take("nsample", 0))
     axis = sensor.datatype == DataType.AXIS and sensor.row.type != SensorType.GEOMNORMAL
     if sensor.take("cutoff", 0.0) > 0 and (axis or sensor.datatype == DataType.QUATERNION):
         raise element.error("axes and quaternions cannot be clipped", attribute="cutoff")
@@ -64,10 +59,9 @@ def _fields(document: Document, sensors: list[CompiledSensor], history: int) -> 
     def take(attribute: str, default: Any) -> list[Any]:
         return [sensor.take(attribute, default) for sensor in sensors]
 
-    samples = take("nsample", 0)
-    lengths = [2 + n + n * s.dim if n > 0 else 0 for n, s in zip(samples, sensors, strict=True)]
+    samples, dims = take("nsample", 0), [sensor.dim for sensor in sensors]
+    lengths = history_lengths(samples, dims)
     modes = [("zoh", "linear", "cubic").index(word) for word in take("interp", "zoh")]
-    dims = [sensor.dim for sensor in sensors]
     rows: dict[str, list[Any]] = {
         "sensor_type": [s.row.type for s in sensors],
         "sensor_datatype": [s.datatype for s in sensors],

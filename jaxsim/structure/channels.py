@@ -13,7 +13,12 @@ import numpy as np
 
 from jaxsim.pytree import Static, index_array
 
-__all__ = ["Channels", "actuator_channels", "controls_of", "sensor_channels"]
+__all__ = ["Channels", "actuator_channels", "channel_size", "controls_of", "sensor_channels"]
+
+
+def channel_size(samples: int, dim: int) -> int:
+    """Numbers of a channel that keeps so many samples of `dim` numbers."""
+    return 2 + samples * (1 + dim)
 
 
 class Channels(NamedTuple):
@@ -38,7 +43,7 @@ class Channels(NamedTuple):
     @property
     def size(self) -> int:
         """Numbers of a channel."""
-        return 2 + self.samples * (1 + self.dim)
+        return channel_size(self.samples, self.dim)
 
     @property
     def rows(self) -> np.ndarray:

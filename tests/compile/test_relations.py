@@ -380,3 +380,12 @@ def test_frames_with_a_scale_are_refused(attributes, message):
     check(frame.format('scale="1"'))
     with pytest.raises(MjcfError, match=message):
         load_model(frame.format(attributes))
+
+
+@pytest.mark.parametrize("timestep", ["0", "-.001"])
+def test_histories_need_time_to_pass(timestep):
+    text = model('<actuator><motor joint="h" nsample="3"/></actuator>', f'<option timestep="{timestep}"/>')
+    with pytest.raises(MjcfError, match="histories of samples need a positive timestep"):
+        load_model(text)
+    with pytest.raises(ValueError, match="positive timestep"):
+        mujoco.MjModel.from_xml_string(text)

@@ -9,6 +9,7 @@ from jaxsim.compile.actuation.checks import check_types
 from jaxsim.compile.actuation.general import General, merge
 from jaxsim.compile.actuation.shortcuts import apply_shortcut
 from jaxsim.compile.columns import addresses, columns, gated, landed
+from jaxsim.compile.history import check_history, history_lengths
 from jaxsim.compile.names import Names
 from jaxsim.compile.settings import SettingsOf, is_limited
 from jaxsim.compile.userdata import user_field
@@ -17,9 +18,6 @@ from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.defaults import ACTUATORS
 
 __all__ = ["Actuator", "compile_actuators"]
-
-_MAX_SAMPLES = 1 << 24
-"""Longest history; its cursor must be exact in single precision."""
 
 
 @dataclass(eq=False)
@@ -240,12 +238,9 @@ def _check_states(actuator: Actuator, states: int, free: bool) -> None:
 
 def _history(actuator: Actuator) -> None:
     general, element = actuator.general, actuator.element
-    if general.delay > 0 and general.nsample <= 0:
-        raise element.error("a delay needs a history: set nsample", attribute="delay")
+    check_history(element, general.delay, general.nsample)
     if (general.delay > 0 or general.nsample > 0) and actuator.ctrlnum == 0:
         raise element.error("a history needs an input", attribute="nsample")
-    if general.nsample > _MAX_SAMPLES:
-        raise element.error("at most 2^24 samples", attribute="nsample")
 
 
 def _fields(document: Document, actuators: list[Actuator]) -> dict[str, Any]:
@@ -255,7 +250,7 @@ def _fields(document: Document, actuators: list[Actuator]) -> dict[str, Any]:
         return [getattr(g, name) for g in general]
 
     actnum, ctrlnum, outnum = take("actdim"), [a.ctrlnum for a in actuators], [a.outnum for a in actuators]
-    lengths = [2 + g.nsample * (1 + n) if g.nsample > 0 else 0 for g, n in zip(general, ctrlnum, strict=True)]
+    lengths = history_lengths(take("nsample"), ctrlnum)
     controls = [pair for a in actuators for pair in a.ctrlranges or ()]
     outputs = [g for a, g in zip(actuators, general, strict=True) for _ in range(a.outnum)]
 
