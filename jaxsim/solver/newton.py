@@ -43,7 +43,7 @@ _SEARCH_RELATIVE = 1e-3
 """A slope this small against that at the start ends a line search, but for that of the last iteration."""
 
 _SLOPE_LEFT = 0.1
-"""Share of the slope at the start of a line search that is never small enough to end it, whatever the tolerance."""
+"""Share of the slope at the start of a line search above which none ends, of many trees, whatever the tolerance."""
 
 Product = Callable[[Array], Array]
 
@@ -236,20 +236,22 @@ def _iterate(
     rough = ~(state.settled | last | (limits.iterations < _MANY)) & (not layout.whole)
     p = -solve_hessian(layout, problem, H, g, jnp.where(rough, _ROUGH, 0.0), state.longest)
     decrement = -0.5 * sum_rows(g * p)
-    rounded = _at_round_off(layout, problem, smooth, state, g * p)
-    near = jnp.abs(decrement) <= limits.decrement
+    left = jnp.where(jnp.abs(decrement) <= limits.decrement, _NEAR, _FAR)
+    left = jnp.where(_at_round_off(layout, problem, smooth, state, g * p), _ROUNDED, left)
     inertial_p, row_p = multiply(p), product(rows, p)
-    enough = jnp.minimum(limits.slope * jnp.sqrt(sum_rows(p * p)), _SLOPE_LEFT * 2 * decrement)
+    # what is below the tolerance of a world may be all there is of a light tree in it: its step must not make it worse
+    many = trees_of(layout.inertia).shape[1] > 1
+    enough = limits.slope * jnp.sqrt(sum_rows(p * p))
+    enough = jnp.minimum(enough, _SLOPE_LEFT * 2 * decrement) if many else enough
     relative = jnp.where(last, 4 * float(jnp.finfo(p.dtype).eps), _SEARCH_RELATIVE)
     enough = jnp.maximum(enough, relative * 2 * decrement)
-    # what is below the tolerance of a world may be all there is of a light tree in it: its step must not make it worse
-    sure = near | rounded if trees_of(layout.inertia).shape[1] <= 1 else rounded
+    sure = left <= (_ROUNDED if many else _NEAR)
     enough = jnp.where(sure | state.done | _is_exact(layout, rows, state.r, row_p, rough), jnp.inf, enough)
     direction = (p, inertial_p, row_p)
     balance = state.inertial - problem.force
     t = search(rows, balance, direction, state.r, -2 * decrement, enough, limits.evaluations)
     longest = jnp.maximum(state.longest, 2 * decrement)
-    step = _Step(t, direction, longest, near, rounded, rough, lost=jnp.isnan(decrement))
+    step = _Step(t, direction, longest, left, rough, lost=jnp.isnan(decrement))
     return _advance(rows, limits.iterations, state, step)
 
 
@@ -295,6 +297,9 @@ def _is_exact(layout: RowLayout, rows: Rows, r: RowValues, row_p: RowValues, rou
     return same & quadratic & ~rough
 
 
+_ROUNDED, _NEAR, _FAR = range(3)
+
+
 class _Step(NamedTuple):
     """A step of all worlds.
 
@@ -302,8 +307,8 @@ class _Step(NamedTuple):
       t: length, `(W,)`.
       direction: p, M p and J p.
       longest: as of `Solution`, `(W,)`.
-      near: whether what is left to gain is below the tolerance, `(W,)`.
-      rounded: whether it is below rounding, in every tree, `(W,)`.
+      left: how much is left to gain, `(W,)`: `_ROUNDED`, less than rounding in every tree, `_NEAR`, less than the
+        tolerance, or `_FAR`, more.
       rough: whether the direction is Newton's only nearly, `(W,)`.
       lost: whether the world is not a number any more, `(W,)`.
     """
@@ -311,8 +316,7 @@ class _Step(NamedTuple):
     t: Array
     direction: tuple[Array, Array, RowValues]
     longest: Array
-    near: Array
-    rounded: Array
+    left: Array
     rough: Array
     lost: Array
 
@@ -325,7 +329,7 @@ def _advance(rows: Rows, limit: Array, state: Solution, step: _Step) -> Solution
     same, quadratic = _same(rows, state.r, r)
     exact = (step.t == 1) & same & quadratic & ~step.rough
     iterations = state.iterations + ~state.done
-    ends = (step.near & same) | step.rounded | exact
+    ends = ((step.left == _NEAR) & same) | (step.left == _ROUNDED) | exact
     converged = jnp.where(state.done, state.converged, ends & ~step.lost)
     return Solution(
         x=x,
