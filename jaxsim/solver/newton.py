@@ -240,12 +240,12 @@ def _iterate(
     left = jnp.where(_at_round_off(layout, problem, smooth, state, g * p), _ROUNDED, left)
     inertial_p, row_p = multiply(p), product(rows, p)
     # what is below the tolerance of a world may be all there is of a light tree in it: its step must not make it worse
-    many = trees_of(layout.inertia).shape[1] > 1
+    several = _several_trees(layout)
     enough = limits.slope * jnp.sqrt(sum_rows(p * p))
-    enough = jnp.minimum(enough, _SLOPE_LEFT * 2 * decrement) if many else enough
+    enough = jnp.minimum(enough, _SLOPE_LEFT * 2 * decrement) if several else enough
     relative = jnp.where(last, 4 * float(jnp.finfo(p.dtype).eps), _SEARCH_RELATIVE)
     enough = jnp.maximum(enough, relative * 2 * decrement)
-    sure = left <= (_ROUNDED if many else _NEAR)
+    sure = left <= (_ROUNDED if several else _NEAR)
     enough = jnp.where(sure | state.done | _is_exact(layout, rows, state.r, row_p, rough), jnp.inf, enough)
     direction = (p, inertial_p, row_p)
     balance = state.inertial - problem.force
@@ -253,6 +253,11 @@ def _iterate(
     longest = jnp.maximum(state.longest, 2 * decrement)
     step = _Step(t, direction, longest, left, rough, lost=jnp.isnan(decrement))
     return _advance(rows, limits.iterations, state, step)
+
+
+def _several_trees(layout: RowLayout) -> bool:
+    """Whether there are several kinematic trees."""
+    return trees_of(layout.inertia).shape[1] > 1
 
 
 def _at_round_off(
@@ -272,10 +277,10 @@ def _at_round_off(
       descent: g p, `(nv, W)`, of which the decrements are sums.
     """
     epsilon = float(jnp.finfo(descent.dtype).eps)
-    trees = trees_of(layout.inertia)
-    if trees.shape[1] <= 1:
+    if not _several_trees(layout):
         size = cost(problem, smooth, state.x, state.inertial, state.r)
         return jnp.abs(0.5 * sum_rows(descent)) <= epsilon * size
+    trees = trees_of(layout.inertia)
     forces = jnp.abs(state.inertial) + jnp.abs(problem.force) + jnp.abs(state.push)
     rounded = epsilon * forces * (jnp.abs(state.x) + jnp.abs(smooth))
     changed = (jnp.abs(state.inertial - problem.force) + jnp.abs(state.push)) * jnp.abs(state.x - smooth)
@@ -291,7 +296,7 @@ def _is_exact(layout: RowLayout, rows: Rows, r: RowValues, row_p: RowValues, rou
     Where forces are large that cancel, as those of a contact's edges if nothing can move along its normal, the slope
     that a search would look at is rounding, and so would be the step. One tree's search ends before, by its cost.
     """
-    if trees_of(layout.inertia).shape[1] <= 1:
+    if not _several_trees(layout):
         return jnp.zeros(rough.shape, bool)
     same, quadratic = _same(rows, r, jax.tree.map(operator.add, r, row_p))
     return same & quadratic & ~rough

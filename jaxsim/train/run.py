@@ -157,11 +157,18 @@ def _choose(folder: Path, earned: dict[int, float], step: int | str) -> int:
     return int(step)
 
 
+def _begun(out: Path) -> bool:
+    """Whether a run has a checkpoint: what stopped before, by a mistake in a task say, has nothing to lose."""
+    saved = Checkpoints(out / "checkpoints")
+    latest = saved.latest
+    saved.close()
+    return latest is not None
+
+
 def _prepare(config: Config, out: Path) -> Checkpoints:
     """Folder and checkpoints of a run, if its config and what is there agree."""
     file = out / "config.yaml"
-    # what stopped before its first checkpoint, by a mistake in a task say, has nothing that could be lost
-    begun = file.exists() and any(x.name.isdecimal() for x in (out / "checkpoints").glob("*"))
+    begun = file.exists() and _begun(out)
     if config.resume and not file.exists():
         raise ConfigError(f"nothing to resume in {str(out)!r}")
     if config.resume and begun:
