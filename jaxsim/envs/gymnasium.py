@@ -112,7 +112,7 @@ class GymVectorEnv(gymnasium.vector.VectorEnv):
 
     Raises:
       KeyError: there is no environment of that name.
-      ValueError: there is no world, or no such `render_mode`.
+      ValueError: there is no world, or no such `autoreset_mode` or `render_mode`.
     """
 
     def __init__(
@@ -125,6 +125,9 @@ class GymVectorEnv(gymnasium.vector.VectorEnv):
         **picture: Any,
     ) -> None:
         self._worlds = _Worlds(env, num_envs, randomization_fn)
+        modes = [mode.value for mode in AutoresetMode]
+        if autoreset_mode not in (*AutoresetMode, *modes):
+            raise ValueError(f"autoreset_mode is {autoreset_mode!r}; there are {', '.join(modes)}")
         self._mode = AutoresetMode(autoreset_mode)
         self.num_envs = num_envs
         self.metadata = {"autoreset_mode": self._mode, **_metadata(self._worlds)}

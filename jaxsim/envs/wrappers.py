@@ -16,6 +16,7 @@ from jax.typing import ArrayLike
 from jaxsim.data import Data
 from jaxsim.envs.base import Env, State
 from jaxsim.envs.checks import COUNTED
+from jaxsim.hints import check_counts
 from jaxsim.math.random import check_keys, is_key
 from jaxsim.model import Model
 
@@ -96,9 +97,13 @@ class Randomised(Wrapper):
         """Starts an episode a key.
 
         Raises:
-          ValueError: there is one key for all worlds.
+          ValueError: there is one key for all worlds, or another number of keys than of models.
         """
         check_keys(rng)
+        counts = self._each_drawn(lambda x: None, len)
+        for count in jax.tree.leaves(counts):
+            if count != len(rng):
+                raise ValueError(f"keys of {len(rng)} worlds, but models of {count}")
         return jax.vmap(lambda m, key: self.env.with_model(m).reset(key), in_axes=(self.axes, 0))(
             self.models, rng
         )
@@ -110,12 +115,17 @@ class Randomised(Wrapper):
 
     def part(self, first: ArrayLike, worlds: int) -> Randomised:
         """Of so many worlds from the first on, as a device steps them; the first may be traced."""
-
-        def own(axis: int | None, x: Any) -> Any:
-            return x if axis is None else jax.lax.dynamic_slice_in_dim(x, first, worlds)
-
-        models = jax.tree.map(own, self.axes, self.models, is_leaf=lambda axis: axis is None)
+        models = self._each_drawn(lambda x: x, lambda x: jax.lax.dynamic_slice_in_dim(x, first, worlds))
         return Randomised(self.env, lambda model: (models, self.axes))
+
+    def _each_drawn(self, shared: Callable[[Any], Any], drawn: Callable[[Any], Any]) -> Any:
+        """A tree of the models' leaves, after one function of those that worlds share, another of the others."""
+        return jax.tree.map(
+            lambda axis, x: (shared if axis is None else drawn)(x),
+            self.axes,
+            self.models,
+            is_leaf=lambda axis: axis is None,
+        )
 
 
 class Episode(Wrapper):
@@ -237,7 +247,11 @@ def wrap_for_training(
       episode_length: steps of an episode; default: the config's.
       action_repeat: how often each action is applied.
       randomization_fn: another model in each world; see `jaxsim.envs.randomise`.
+
+    Raises:
+      ValueError: `episode_length` or `action_repeat` is no positive integer.
     """
-    many = Vmap(env) if randomization_fn is None else Randomised(env, randomization_fn)
     length = env.config.episode_length if episode_length is None else episode_length
+    check_counts("wrap_for_training", episode_length=length, action_repeat=action_repeat)
+    many = Vmap(env) if randomization_fn is None else Randomised(env, randomization_fn)
     return AutoReset(Episode(many, length, action_repeat))

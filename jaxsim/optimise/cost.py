@@ -38,7 +38,7 @@ Term = Callable[[Model, Data], Array]
 
 
 class Cost(NamedTuple):
-    """The cost of a trajectory of T steps: the sum of `running` at states 0 to T - 1 and `terminal` at state T.
+    """The cost of a trajectory of T controls: the sum of `running` at states 0 to T - 1 and `terminal` at state T.
 
     Both are smooth functions of one world that return a scalar. They read `qpos`, `qvel`, `act` and `time`, and
     `running` also `ctrl`, the control held from that state on. What follows from a state, such as `xpos`, is not up to
@@ -101,17 +101,20 @@ def with_state(data: Data, state: State, ctrl: Array | None = None) -> Data:
     return data.replace(**state._asdict(), ctrl=data.ctrl if ctrl is None else ctrl)
 
 
-def total_cost(model: Model, data: Data, ctrl: ArrayLike, cost: Cost) -> Array:
+def total_cost(model: Model, data: Data, ctrl: ArrayLike, cost: Cost, *, substeps: int = 1) -> Array:
     """The cost of controls (T, nu) from the state of one world; infinite if its state was lost on the way.
 
+    Each control is held for `substeps` timesteps; `running` is of the state in which that begins.
+
     Raises:
-      ValueError: controls do not have the shape of the model's, or the cost is no scalar or reads what is out of date.
+      ValueError: controls do not have the shape of the model's, there are no substeps, or the cost is no scalar or
+        reads what is out of date.
     """
-    ctrl = check("total_cost", model, data, ctrl, cost)
+    ctrl = check("total_cost", model, data, ctrl, cost, substeps=substeps)
 
     def body(state: State, u: Array) -> tuple[State, Array]:
         at = with_state(data, state, u)
-        return state_of(step(model, at)), cost.running(model, at)
+        return state_of(step(model, at, substeps)), cost.running(model, at)
 
     end, running = lax.scan(body, fresh(state_of(data)), ctrl)
     value = jnp.sum(running) + cost.terminal(model, with_state(data, end))

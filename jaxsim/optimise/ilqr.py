@@ -42,7 +42,7 @@ _ROUNDING = 1e3
 
 
 class Plan(NamedTuple):
-    """A locally optimal trajectory of T steps.
+    """A locally optimal trajectory of T controls.
 
     Attributes:
       ctrl: controls, (T, nu).
@@ -89,12 +89,13 @@ class _Search(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    """What does not change in a search: limits of controls (nu,), and whether there are gaps and what they cost."""
+    """What does not change in a search: limits of controls (nu,), gaps or none and what they cost, steps a control."""
 
     low: Array
     high: Array
     gaps: bool
     penalty: float
+    substeps: int
 
 
 def ilqr(
@@ -106,6 +107,7 @@ def ilqr(
     iterations: int = 50,
     bounds: tuple[Array, Array] | None = None,
     regularisation: float = 1e-6,
+    substeps: int = 1,
 ) -> Plan:
     """Improves controls by iLQR.
 
@@ -118,14 +120,15 @@ def ilqr(
       bounds: lower and upper limits of controls, (nu,) each; those of the model by default.
       regularisation: the first multiple of the unit matrix that is added to the Hessian by controls; it follows success
         and failure.
+      substeps: timesteps for each control; states of the plan are those in which controls change.
 
     Raises:
       ValueError: shapes do not agree, data holds several worlds, lower limits are above upper ones, there are no
-        iterations, or the model has delayed actuators.
+        iterations or substeps, or the model has delayed actuators.
       TypeError: the cost is not a Cost.
     """
-    ctrl = check("ilqr", model, data, ctrl, cost, iterations=iterations)
-    return _search(model, data, ctrl, None, cost, iterations, bounds, regularisation, 0.0)
+    ctrl = check("ilqr", model, data, ctrl, cost, iterations=iterations, substeps=substeps)
+    return _search(model, data, ctrl, None, cost, iterations, bounds, regularisation, 0.0, substeps)
 
 
 def multiple_shooting(
@@ -141,6 +144,7 @@ def multiple_shooting(
     bounds: tuple[Array, Array] | None = None,
     regularisation: float = 1e-6,
     penalty: float = 10.0,
+    substeps: int = 1,
 ) -> Plan:
     """Improves controls and states together: states may begin as a wish and need not follow from the controls.
 
@@ -159,13 +163,14 @@ def multiple_shooting(
       bounds: lower and upper limits of controls, (nu,) each; those of the model by default.
       regularisation: as of `ilqr`.
       penalty: cost of a unit of gap, by which steps are judged.
+      substeps: as of `ilqr`.
 
     Raises:
       ValueError: shapes do not agree, data holds several worlds, lower limits are above upper ones, there are no
-        iterations, or the model has delayed actuators.
+        iterations or substeps, or the model has delayed actuators.
       TypeError: the cost is not a Cost.
     """
-    ctrl = check("multiple_shooting", model, data, ctrl, cost, iterations=iterations)
+    ctrl = check("multiple_shooting", model, data, ctrl, cost, iterations=iterations, substeps=substeps)
     act = jnp.broadcast_to(data.act, (len(ctrl), model.na)) if act is None else act
     wish = tuple(jnp.asarray(x, ctrl.dtype) for x in (qpos, qvel, act))
     for name, value, width in zip(("qpos", "qvel", "act"), wish, (model.nq, model.nv, model.na), strict=True):
@@ -173,7 +178,7 @@ def multiple_shooting(
             raise ValueError(
                 f"multiple_shooting: {name} has shape {value.shape}; expected {(len(ctrl), width)}"
             )
-    return _search(model, data, ctrl, wish, cost, iterations, bounds, regularisation, penalty)
+    return _search(model, data, ctrl, wish, cost, iterations, bounds, regularisation, penalty, substeps)
 
 
 def _search(
@@ -186,6 +191,7 @@ def _search(
     bounds: tuple[Array, Array] | None,
     regularisation: float,
     penalty: float,
+    substeps: int,
 ) -> Plan:
     """Iterates: try the last direction, linearise where that led, find the next direction.
 
@@ -197,12 +203,14 @@ def _search(
             "use shooting, cem or mppi, or a model without delays"
         )
     low, high = limits(model, bounds)
-    rules = _Rules(low, high, wish is not None, penalty)
+    rules = _Rules(low, high, wish is not None, penalty, substeps)
     dtype, n, T = data.qpos.dtype, 2 * model.nv + model.na, len(ctrl)
     ctrl = jnp.clip(ctrl, low, high)
     start = fresh(state_of(data))
     states = jax.tree.map(lambda x: jnp.broadcast_to(x, (T + 1, *x.shape)), start)
-    states = states._replace(time=start.time + jnp.arange(T + 1, dtype=dtype) * model.opt.timestep)
+    states = states._replace(
+        time=start.time + jnp.arange(T + 1, dtype=dtype) * (substeps * model.opt.timestep)
+    )
     if wish is not None:
         pairs = zip((start.qpos, start.qvel, start.act), wish, strict=True)
         qpos, qvel, act = (jnp.concatenate([a[None], b]) for a, b in pairs)
@@ -262,7 +270,7 @@ def _best(model: Model, data: Data, search: _Search, cost: Cost, rules: _Rules, 
             old, goal, u, k, K, gap = at
             u = jnp.clip(u + length * k + product(K, difference(model, old, state)), rules.low, rules.high)
             here = with_state(data, state, u)
-            after = state_of(step(model, here))
+            after = state_of(step(model, here, rules.substeps))
             if rules.gaps:
                 gap = jnp.where(first, difference(model, goal, after), (1 - length) * gap)
                 after = displaced(model, after, -gap)
@@ -311,7 +319,9 @@ def _backward(
     n = 2 * model.nv + model.na
     before = jax.tree.map(lambda x: x[:-1], path.states)
     last = jax.tree.map(lambda x: x[-1], path.states)
-    linear = jax.vmap(lambda s, u: transition(model, with_state(data, s, u)))(before, path.ctrl)
+    linear = jax.vmap(lambda s, u: transition(model, with_state(data, s, u), rules.substeps))(
+        before, path.ctrl
+    )
     running = jax.vmap(lambda s, u: _quadratic(model, data, cost.running, s, u))(before, path.ctrl)
     end = _quadratic(model, data, cost.terminal, last, path.ctrl[-1])
 

@@ -44,9 +44,10 @@ def mpc(
     *,
     steps: int,
     hold: int = 1,
+    substeps: int = 1,
     key: Array | None = None,
 ) -> tuple[Data, Run]:
-    """Controls a model in a loop: every `hold` steps a planner improves the rest of its last plan.
+    """Controls a model in a loop: every `hold` steps of control a planner improves the rest of its last plan.
 
     Args:
       model: what is controlled; the planner may know another one.
@@ -54,15 +55,16 @@ def mpc(
       ctrl: the first warm start, (T, nu), T the horizon; its last row is repeated as the horizon moves on.
       planner: `(data, ctrl (T, nu), key) -> ctrl (T, nu)`, pure, such as
         `lambda data, ctrl, key: ilqr(model, data, ctrl, cost, iterations=3).ctrl`.
-      steps: how many to take, a multiple of `hold`.
-      hold: steps taken of each plan.
+      steps: how many controls to apply, a multiple of `hold`.
+      hold: controls applied of each plan.
+      substeps: timesteps for each control, of `model`; the planner's own are its own matter.
       key: of random numbers, for planners that sample.
 
     Raises:
-      ValueError: controls do not have the shape of the model's, `steps` is no multiple of `hold` within the horizon, or
-        the planner does not give controls.
+      ValueError: controls do not have the shape of the model's, `steps` is no multiple of `hold` within the horizon,
+        there are no substeps, or the planner does not give controls.
     """
-    ctrl = check("mpc", model, data, ctrl)
+    ctrl = check("mpc", model, data, ctrl, substeps=substeps)
     if not 1 <= hold <= len(ctrl) or steps < 1 or steps % hold:
         raise ValueError(
             f"mpc: steps={steps}, hold={hold}; expected a multiple of hold, and hold within {len(ctrl)}"
@@ -70,7 +72,7 @@ def mpc(
     key = jax.random.key(0) if key is None else key
 
     def act(state: State, u: Array) -> tuple[State, State]:
-        after = state_of(step(model, with_state(data, state, u)))
+        after = state_of(step(model, with_state(data, state, u), substeps))
         return after, after
 
     def replan(carry: tuple[State, Array], key: Array) -> tuple[tuple[State, Array], tuple[Array, State]]:

@@ -52,6 +52,7 @@ def cem(
     iterations: int = 20,
     knots: int | None = None,
     bounds: tuple[Array, Array] | None = None,
+    substeps: int = 1,
 ) -> Sampled:
     """The cross-entropy method: a normal distribution follows the best of its samples (Rubinstein 1999).
 
@@ -67,10 +68,11 @@ def cem(
       iterations: how many.
       knots: noise at that many points in time, linear between them: smooth controls from fewer numbers. T by default.
       bounds: lower and upper limits of controls, (nu,) each; those of the model by default.
+      substeps: timesteps for each control.
 
     Raises:
-      ValueError: controls do not have the shape of the model's, `iterations` is no positive integer, there are not
-        1 < elites <= samples, `knots` is not from 2 to T, or the deviation is not positive.
+      ValueError: controls do not have the shape of the model's, `iterations` or `substeps` is no positive integer,
+        there are not 1 < elites <= samples, `knots` is not from 2 to T, or the deviation is not positive.
       TypeError: the cost is no Cost, or the key no random key.
     """
     if not 1 < elites <= samples:
@@ -81,7 +83,9 @@ def cem(
         chosen = tried[best]
         return jnp.mean(chosen, axis=0), safe.sqrt(jnp.var(chosen, axis=0))
 
-    return _sample("cem", model, data, ctrl, cost, key, deviation, samples, iterations, knots, bounds, renew)
+    return _sample(
+        "cem", model, data, ctrl, cost, key, deviation, samples, iterations, knots, bounds, substeps, renew
+    )
 
 
 def mppi(
@@ -97,6 +101,7 @@ def mppi(
     iterations: int = 20,
     knots: int | None = None,
     bounds: tuple[Array, Array] | None = None,
+    substeps: int = 1,
 ) -> Sampled:
     """Model predictive path integrals: the mean of samples, each weighs exp(-cost / temperature) (Williams 2017).
 
@@ -112,10 +117,11 @@ def mppi(
       iterations: how many.
       knots: as of `cem`.
       bounds: lower and upper limits of controls, (nu,) each; those of the model by default.
+      substeps: timesteps for each control.
 
     Raises:
-      ValueError: controls do not have the shape of the model's, `samples` or `iterations` is no positive integer,
-        `knots` is not from 2 to T, or temperature or deviation are not positive.
+      ValueError: controls do not have the shape of the model's, `samples`, `iterations` or `substeps` is no positive
+        integer, `knots` is not from 2 to T, or temperature or deviation are not positive.
       TypeError: the cost is no Cost, or the key no random key.
     """
     check_positive("mppi", temperature=temperature)
@@ -124,7 +130,9 @@ def mppi(
         weights = jax.nn.softmax((jnp.min(costs) - costs) / temperature)
         return jnp.einsum("s,stu->tu", weights, tried, precision=lax.Precision.HIGHEST), std
 
-    return _sample("mppi", model, data, ctrl, cost, key, deviation, samples, iterations, knots, bounds, renew)
+    return _sample(
+        "mppi", model, data, ctrl, cost, key, deviation, samples, iterations, knots, bounds, substeps, renew
+    )
 
 
 def _sample(
@@ -139,10 +147,11 @@ def _sample(
     iterations: int,
     knots: int | None,
     bounds: tuple[Array, Array] | None,
+    substeps: int,
     renew: Callable[[Array, Array, Array, Array], tuple[Array, Array]],
 ) -> Sampled:
     """Samples, simulates and renews the distribution, iteration by iteration."""
-    ctrl = check(who, model, data, ctrl, cost, samples=samples, iterations=iterations)
+    ctrl = check(who, model, data, ctrl, cost, samples=samples, iterations=iterations, substeps=substeps)
     check_key(f"{who}: key", key)
     check_positive(who, deviation=deviation)
     knots = len(ctrl) if knots is None else knots
@@ -159,7 +168,7 @@ def _sample(
         noise = jax.random.normal(key, (samples, knots, model.nu), dtype)
         noise = jnp.einsum("tk,sku->stu", spread, noise, precision=lax.Precision.HIGHEST).at[0].set(0)
         tried = jnp.clip(mean + std * noise, low, high)
-        costs = jax.vmap(lambda u: total_cost(model, data, u, cost))(tried)
+        costs = jax.vmap(lambda u: total_cost(model, data, u, cost, substeps=substeps))(tried)
         costs = jnp.where(jnp.isfinite(costs), costs, jnp.finfo(dtype).max)
         first = jnp.argmin(costs)
         better = costs[first] < least

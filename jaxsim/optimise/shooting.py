@@ -53,6 +53,7 @@ def shooting(
     *,
     iterations: int = 100,
     bounds: tuple[Array, Array] | None = None,
+    substeps: int = 1,
 ) -> Shot:
     """Improves controls by the gradient of the cost of their simulation, clipped to the limits after every step.
 
@@ -66,19 +67,20 @@ def shooting(
       optimiser: a rule such as `optax.adam(0.05)`.
       iterations: how many.
       bounds: lower and upper limits of controls, (nu,) each; those of the model by default.
+      substeps: timesteps for each control.
 
     Raises:
       ValueError: controls do not have the shape of the model's, data holds several worlds, lower limits are above
-        upper ones, or there are no iterations.
+        upper ones, or there are no iterations or substeps.
       TypeError: the cost is not a Cost.
     """
-    ctrl = check("shooting", model, data, ctrl, cost, iterations=iterations)
+    ctrl = check("shooting", model, data, ctrl, cost, iterations=iterations, substeps=substeps)
     if not (hasattr(optimiser, "init") and hasattr(optimiser, "update")):
         raise TypeError(
             f"shooting: optimiser is {optimiser!r}; expected a rule of descent such as optax.adam(0.05)"
         )
     low, high = limits(model, bounds)
-    slope = jax.value_and_grad(lambda u: total_cost(model, data, u, cost))
+    slope = jax.value_and_grad(lambda u: total_cost(model, data, u, cost, substeps=substeps))
     ctrl = jnp.clip(ctrl, low, high)
 
     def body(

@@ -39,14 +39,19 @@ class Transition(NamedTuple):
     D: Array
 
 
-def transition(model: Model, data: Data) -> Transition:
-    """Derivatives of one `step` (mjd_transitionFD), exact, on the manifold of positions.
+def transition(model: Model, data: Data, substeps: int = 1) -> Transition:
+    """Derivatives of a `step` (mjd_transitionFD), exact, on the manifold of positions.
 
-    Sensors are those of the step: they belong to the state before it.
+    Sensors are those of the step: they belong to the state before it, of several steps to that before the last.
 
     Args:
       model: the model; its integrator, whichever it is, is what is differentiated.
       data: one world; its integration state is where.
+      substeps: number of steps, over which `ctrl` is held.
+
+    Raises:
+      TypeError: the number of substeps is traced, or no integer.
+      ValueError: there are no substeps.
     """
     sizes = (model.nv, model.nv, model.na, model.nu)
 
@@ -58,7 +63,7 @@ def transition(model: Model, data: Data) -> Transition:
             act=data.act + da,
             ctrl=data.ctrl + du,
         )
-        after = step(model, at)
+        after = step(model, at, substeps)
         return (after.qpos, after.qvel, after.act, after.sensordata), after.qpos
 
     slopes, end = jax.jacfwd(moved, has_aux=True)(jnp.zeros(sum(sizes), data.qpos.dtype))

@@ -8,10 +8,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import math
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,50 @@ from jaxsim.envs.registry import default_config, names
 from jaxsim.hints import hint
 
 __all__ = ["Config", "ConfigError", "Ppo", "Shac", "change", "parse", "read", "write"]
+
+
+_BOUNDS: dict[str, tuple[Callable[[Any], bool], tuple[str, ...]]] = {
+    "at least 1": (
+        lambda x: x >= 1,
+        (
+            *(
+                "steps",
+                "worlds",
+                "evals",
+                "eval_worlds",
+                "shac.horizon",
+                "shac.critic_epochs",
+                "shac.critic_batches",
+            ),
+            *("ppo.unroll_length", "ppo.batch_size", "ppo.num_minibatches", "ppo.num_updates_per_batch"),
+        ),
+    ),
+    "at least 1, or 0 for all": (lambda x: x >= 0, ("keep",)),
+    "at least 0": (
+        lambda x: 0 <= x < math.inf,
+        ("seed", "shac.policy_rate", "shac.critic_rate", "ppo.learning_rate", "ppo.entropy_cost"),
+    ),
+    "positive": (
+        lambda x: 0 < x < math.inf,
+        (
+            "reward_scale",
+            "shac.deviation",
+            "shac.clip",
+            "shac.reach",
+            "ppo.clipping_epsilon",
+            "ppo.max_grad_norm",
+        ),
+    ),
+    "in [0, 1]": (
+        lambda x: 0 <= x <= 1,
+        ("shac.discount", "shac.trace", "shac.slowness", "ppo.discounting", "ppo.gae_lambda"),
+    ),
+    "widths of at least 1": (
+        lambda x: all(isinstance(width, int) and width >= 1 for width in x),
+        ("shac.policy", "shac.critic", "ppo.policy", "ppo.critic"),
+    ),
+}
+"""What numbers must be, in words and as a test, and which settings."""
 
 
 class ConfigError(ValueError):
@@ -260,43 +305,25 @@ def _randomise(whole: Any, ranges: dict[str, Any]) -> bool | dict[str, tuple[flo
 
 
 def _check(config: Config, where: str) -> None:
-    """Raises if numbers contradict each other."""
+    """Raises if numbers are out of bounds or contradict each other."""
     kinds = ("shac", "ppo")
     if config.algorithm not in kinds:
         known = hint(config.algorithm, kinds)
         raise ConfigError(f"{where}: no algorithm {config.algorithm!r}{known}; there are {', '.join(kinds)}")
-    _at_least_one(
-        {name: getattr(config, name) for name in ("steps", "worlds", "evals", "eval_worlds")}, where
-    )
-    if config.keep < 0:
-        raise ConfigError(f"{where}: keep is {config.keep}, and must be at least 1, or 0 for all")
-    if config.algorithm == "shac":
-        _check_shac(config, where)
+    for words, (holds, settings) in _BOUNDS.items():
+        for name in settings:
+            value = functools.reduce(getattr, name.split("."), config)
+            if not holds(value):
+                raise ConfigError(f"{where}: {name} is {value}, and must be {words}")
+    if config.algorithm == "shac" and config.shac.critic_batches > config.shac.horizon * config.worlds:
+        raise ConfigError(
+            f"{where}: shac.critic_batches is {config.shac.critic_batches}, and must be at most shac.horizon x worlds, "
+            f"{config.shac.horizon} x {config.worlds}"
+        )
     if config.algorithm == "ppo" and config.ppo.batch_size * config.ppo.num_minibatches % config.worlds:
         raise ConfigError(
             f"{where}: ppo.batch_size x ppo.num_minibatches, {config.ppo.batch_size} x "
             f"{config.ppo.num_minibatches}, must be a multiple of worlds, {config.worlds}"
-        )
-
-
-def _at_least_one(numbers: Mapping[str, int], where: str) -> None:
-    """Raises if one of some named numbers is less."""
-    for name, number in numbers.items():
-        if number < 1:
-            raise ConfigError(f"{where}: {name} is {number}, and must be at least 1")
-
-
-def _check_shac(config: Config, where: str) -> None:
-    """Raises if a window of SHAC is empty, or a part of it that the critic sees."""
-    own = config.shac
-    counts = ("horizon", "critic_epochs", "critic_batches")
-    _at_least_one({f"shac.{name}": getattr(own, name) for name in counts}, where)
-    if own.deviation <= 0:
-        raise ConfigError(f"{where}: shac.deviation is {own.deviation}, and must be positive")
-    if own.critic_batches > own.horizon * config.worlds:
-        raise ConfigError(
-            f"{where}: shac.critic_batches is {own.critic_batches}, and must be at most shac.horizon x worlds, "
-            f"{own.horizon} x {config.worlds}"
         )
 
 

@@ -65,6 +65,8 @@ def test_what_cannot_be_drawn():
         GymEnv("cartpole_balance", render_mode="human")
     with pytest.raises(ValueError, match="num_envs is 0"):
         GymVectorEnv("cartpole_balance", 0)
+    with pytest.raises(ValueError, match="autoreset_mode is 'soon'; there are NextStep, SameStep, Disabled"):
+        GymVectorEnv("cartpole_balance", 1, autoreset_mode="soon")
     with pytest.raises(TypeError, match=r"num_envs is 2\.5; expected an integer"):
         GymVectorEnv("cartpole_balance", 2.5)
     with pytest.raises(TypeError, match="expected an environment that is not wrapped"):

@@ -239,6 +239,15 @@ def test_what_is_scaled():
 def test_what_randomises_gives_models_and_axes(env):
     with pytest.raises(TypeError, match=r"gave Model, not \(models, axes\)"):
         envs.Randomised(env, lambda model: model)
+    two = envs.Randomised(env, lambda model: envs.randomise(model, jax.random.split(jax.random.key(0), 2)))
+    with pytest.raises(ValueError, match="keys of 3 worlds, but models of 2"):
+        two.reset(jax.random.split(jax.random.key(0), 3))
+
+
+@pytest.mark.parametrize("wrong", [{"episode_length": 0}, {"episode_length": 2.5}, {"action_repeat": 0}])
+def test_episodes_have_whole_lengths(env, wrong):
+    with pytest.raises(ValueError, match=r"wrap_for_training: .*; expected an integer of at least 1"):
+        envs.wrap_for_training(env, **wrong)
 
 
 @pytest.mark.parametrize(

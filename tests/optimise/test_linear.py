@@ -14,10 +14,10 @@ from jaxsim import optimise
 XML = """
 <mujoco>
   <compiler autolimits="true"/>
-  <option timestep="0.05" gravity="0 0 0"/>
+  <option timestep="0.05" gravity="0 0 0"><flag contact="disable"/></option>
   <worldbody>
     <body><joint name="x" type="slide" axis="1 0 0" damping="0.3"/><geom size=".1" mass="1.5"/></body>
-    <body><joint name="y" type="slide" axis="0 1 0" stiffness="2"/><geom size=".1" mass="0.8" contype="0"/></body>
+    <body><joint name="y" type="slide" axis="0 1 0" stiffness="2"/><geom size=".1" mass="0.8"/></body>
   </worldbody>
   <actuator><motor joint="x" ctrlrange="-99 99"/><motor joint="y" ctrlrange="-99 99"/></actuator>
 </mujoco>
@@ -55,9 +55,9 @@ def planner():
 
 
 @functools.cache
-def riccati():
+def riccati(substeps=1):
     """Gains (T, 2, 4) and the matrix of the cost of the best controls, in numpy."""
-    A, B, _, _ = (np.asarray(x) for x in jax.jit(jaxsim.transition)(model, data))
+    A, B, _, _ = (np.asarray(x) for x in jax.jit(jaxsim.transition, static_argnums=2)(model, data, substeps))
     V, gains = np.diag(END), []
     for _ in range(T):
         K = -np.linalg.solve(np.diag(R) + B.T @ V @ B, B.T @ V @ A)
@@ -211,6 +211,67 @@ def test_control_in_a_loop():
     assert run.plan.shape == (T, 2)
 
 
+def test_a_transition_of_several_steps():
+    A, B, _, _ = riccati()
+    several = riccati(3)
+    np.testing.assert_allclose(several[0], A @ A @ A, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(several[1], (A @ A + A + np.eye(4)) @ B, rtol=0, atol=1e-12)
+
+
+def test_costs_of_controls_that_are_held():
+    """The running cost counts once for each control."""
+    value = jax.jit(lambda u: optimise.total_cost(model, data, u, cost, substeps=3))(zeros[:4] + 0.3)
+    A, B, _, _ = riccati(3)
+    x, expected = np.concatenate([data.qpos, data.qvel]), 0.0
+    for _ in range(4):
+        expected += (Q * x**2).sum() / 2 + (R * 0.3**2).sum() / 2
+        x = A @ x + B @ [0.3, 0.3]
+    assert float(value) == pytest.approx(expected + (END * x**2).sum() / 2, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_plans_of_controls_that_are_held():
+    """The best plan is that of the linear system of three steps; every planner tells the cost of what it found."""
+    _, _, gains, V = riccati(3)
+    arguments = {"iterations": 4, "bounds": WIDE, "substeps": 3}
+
+    @jax.jit
+    def run():
+        plan = optimise.ilqr(model, data, zeros, cost, **arguments)
+        wish = zeros + data.qpos, zeros
+        shot = optimise.multiple_shooting(model, data, zeros, *wish, cost, **arguments)
+        found = [
+            optimise.shooting(model, data, zeros, cost, Momentum(), **arguments),
+            optimise.cem(model, data, zeros, cost, KEY, samples=8, elites=4, **arguments),
+            optimise.mppi(model, data, zeros, cost, KEY, samples=8, **arguments),
+        ]
+        again = [optimise.total_cost(model, data, x.ctrl, cost, substeps=3) for x in found]
+        _, path = jaxsim.rollout(model, data, plan.ctrl, substeps=3, fields=("qpos", "time"))
+        return plan, shot, found, again, path
+
+    plan, shot, found, again, path = run()
+    x = np.concatenate([data.qpos, data.qvel])
+    for best in plan, shot:
+        assert float(best.cost) == pytest.approx(x @ V @ x / 2, rel=1e-9)
+        np.testing.assert_allclose(best.gains, gains, rtol=0, atol=1e-5)  # regularisation
+    np.testing.assert_allclose(plan.qpos[1:], path["qpos"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(path["time"], 0.15 * np.arange(1, T + 1), rtol=0, atol=1e-12)
+    for one, value in zip(found, again, strict=True):
+        assert float(one.cost) == pytest.approx(float(value), rel=1e-12)
+        assert float(one.cost) < float(found[0].history[0])
+
+
+@pytest.mark.slow
+def test_a_loop_of_controls_that_are_held():
+    def plan(data, ctrl, key):
+        return ctrl + 0.1 * data.qpos
+
+    final, run = jax.jit(lambda: optimise.mpc(model, data, zeros, plan, steps=6, hold=2, substeps=3))()
+    _, path = jax.jit(lambda u: jaxsim.rollout(model, data, u, substeps=3, fields=("qpos",)))(run.ctrl)
+    np.testing.assert_allclose(run.qpos[1:], path["qpos"], rtol=0, atol=1e-12)
+    assert float(final.time) == pytest.approx(6 * 3 * 0.05)
+
+
 KEY = jax.random.key(0)
 TIP = optimise.Cost(
     lambda model, data: jnp.sum(data.xpos[-1] ** 2 + data.qpos[0]) + jnp.sum(data.contact.dist)
@@ -231,6 +292,18 @@ two = jax.tree.map(lambda x: jnp.stack([x, x]), data)
             "ilqr: iterations=0; expected an integer",
         ),
         (lambda: optimise.ilqr(model, data, zeros + jnp.nan, cost), "ilqr: ctrl is not finite"),
+        (
+            lambda: optimise.total_cost(model, data, zeros, cost, substeps=0),
+            "total_cost: substeps=0; expected an",
+        ),
+        (
+            lambda: optimise.cem(model, data, zeros, cost, KEY, substeps=1.5),
+            "cem: substeps=1.5; expected an int",
+        ),
+        (
+            lambda: optimise.mpc(model, data, zeros, lambda d, u, k: u, steps=2, substeps=-1),
+            "mpc: substeps=-1; expected an integer",
+        ),
         (
             lambda: optimise.cem(model, data, zeros, cost, KEY, bounds=1.0),
             r"bounds: 1\.0; expected a lower and an",

@@ -147,6 +147,12 @@ def tiny(tmp_path):
         ({"randomise.mass": 0.8}, "randomise: mass is two numbers, the least and the largest scale, not 0.8"),
         ({"randomise": "mass"}, r"randomise: true, false, or ranges as in {mass: \[0.8, 1.2\]}, not 'mass'"),
         ({"keep": -1}, "keep is -1, and must be at least 1, or 0 for all"),
+        ({"seed": -1}, "seed is -1, and must be at least 0"),
+        ({"reward_scale": float("nan")}, "reward_scale is nan, and must be positive"),
+        ({"shac.policy_rate": -1e-3}, "shac.policy_rate is -0.001, and must be at least 0"),
+        ({"shac.discount": 2.0}, r"shac.discount is 2.0, and must be in \[0, 1\]"),
+        ({"shac.policy": [8, 0]}, r"shac.policy is \(8, 0\), and must be widths of at least 1"),
+        ({"ppo.unroll_length": 0}, "ppo.unroll_length is 0, and must be at least 1"),
         ({"algorithm": "ppo", "worlds": 3}, "must be a multiple of worlds, 3"),
     ],
 )
