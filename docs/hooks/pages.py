@@ -17,7 +17,10 @@ from jaxsim.visual import Global, Headlight, Map, Quality, Rgba, Scale, Visual
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 COPIES = {
     "benchmarks.md": "cpu.md",
-    **{x: x for x in ("cpu.png", "scenes.md", "scenes.png", "h100.md", "h200.md", "identify.json")},
+    **{
+        x: x
+        for x in ("cpu.png", "scenes.md", "scenes.png", "h100.md", "h200.md", "notes.md", "identify.json")
+    },
 }
 """Files of results that the site has, by their names there."""
 
@@ -41,7 +44,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Links to results lead to the site's own pages; in a clone to the files."""
     for name, source in COPIES.items():
         markdown = markdown.replace(f"](../benchmarks/results/{source})", f"]({name})")
-    return markdown
+    return markdown.replace("](../../docs/", "](")
 
 
 def fields() -> str:
