@@ -25,6 +25,7 @@ from jaxsim.math.derived import Cotangent, Leaves, Tangent, trace
 from jaxsim.math.few_kernels import call_in_few_kernels
 from jaxsim.math.gather import first_marked, width_of
 from jaxsim.math.linear import primitive
+from jaxsim.math.one_kernel import LANE
 from jaxsim.math.stage import divided, platform
 from jaxsim.math.whole import quotient, remainder
 
@@ -61,8 +62,8 @@ def computes_apart(asked: Array, rare: bool) -> bool:
 
 
 def rounds_if_any(needed: Array, rounds: int) -> Any:
-    """The rounds of a loop, on a CPU none if nothing needs them; of an accelerator's thousands something does."""
-    return jnp.where(jnp.any(needed), rounds, 0) if platform() == "cpu" else rounds
+    """The rounds of a loop: none of a few, on a CPU or in a kernel, that do not need them; of thousands some do."""
+    return jnp.where(jnp.any(needed), rounds, 0) if platform() in ("cpu", LANE) else rounds
 
 
 def where_asked(function: Callable[..., _T], asked: Array, *tables: Any, rare: bool = False) -> _T:

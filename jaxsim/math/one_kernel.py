@@ -28,7 +28,15 @@ from jaxsim.math.lanes import in_lanes
 from jaxsim.math.linear import computation_of, kernel_computation_of
 from jaxsim.math.stage import lowering_for, platform
 
-__all__ = ["LANE", "Lanes", "Table", "Value", "fits_one_kernel", "in_one_kernel"]
+__all__ = [
+    "LANE",
+    "Lanes",
+    "Table",
+    "Value",
+    "fits_one_kernel",
+    "in_one_kernel",
+    "where_it_fits_in_one_kernel",
+]
 
 LANE = "lane"
 """The platform of what is traced for such a kernel."""
@@ -126,6 +134,15 @@ def fits_one_kernel(asked: Array, trees: Any) -> bool:
     width = asked.shape[-1]
     numbers = [x.size // width for x in jax.tree.leaves(trees) if x.ndim and x.shape[-1] == width]
     return platform() == "cuda" and asked.shape[0] == 1 < width and sum(numbers) <= _MOST
+
+
+def where_it_fits_in_one_kernel(function: Callable[..., Any], name: str, asked: Array, *trees: Any) -> Any:
+    """A function of trees of arrays (..., 1 or W), as one kernel where that is possible: see `fits_one_kernel`."""
+    if not fits_one_kernel(asked, trees):
+        return function(*trees)
+    with lowering_for(LANE):
+        results = jax.eval_shape(function, *trees)
+    return in_one_kernel(lambda lanes, *args: lanes.run(function, *args), name, trees, results)
 
 
 def in_one_kernel(
@@ -416,6 +433,14 @@ class Lanes:
         left = None if x.axis is None else x.axis - (axis < x.axis)
         return [Value(number, left, dtype)]
 
+    def _cumsum(self, eqn: Any, x: Value) -> list[Value]:
+        axis, reverse = eqn.params["axis"], eqn.params["reverse"]
+        rows = [_row(x.entries, k, axis) for k in range(x.entries.shape[axis])]
+        sums = list(
+            itertools.accumulate(rows[:: -1 if reverse else 1], functools.partial(_pairwise, jnp.add))
+        )
+        return [Value(np.stack(sums[:: -1 if reverse else 1], axis), x.axis, x.dtype)]
+
     # --- what only moves numbers
 
     def _moved(self, x: Any, change: Callable[[np.ndarray], np.ndarray], axis: int | None) -> Any:
@@ -483,6 +508,22 @@ class Lanes:
         numbers = np.indices(shape)[p["dimension"]].astype(p["dtype"])
         return [Value(_each(lambda number: number, numbers), axis, np.dtype(p["dtype"]))]
 
+    def _dynamic_slice(self, eqn: Any, x: Any, *starts: Value) -> list[Value]:
+        """One of a few rows, by a number that all lanes share or each has."""
+        sizes = eqn.params["slice_sizes"]
+        cut = [k for k, size in enumerate(sizes) if k != x.axis and size < x.entries.shape[k]]
+        if not cut:
+            return [x]
+        if len(cut) > 1 or sizes[cut[0]] > 1:
+            raise NotImplementedError(
+                "a kernel of lanes that cuts out more than a row at a place to be found"
+            )
+        row, rows = starts[cut[0]].entries[()], np.moveaxis(x.entries, cut[0], -1)
+        made = np.empty(rows.shape[:-1], object)
+        for place in np.ndindex(*made.shape):
+            made[place] = _of_few(rows[place], row)
+        return [Value(np.expand_dims(made, cut[0]), x.axis, x.dtype)]
+
     def _gather(self, eqn: Any, table: Any, index: Value) -> list[Value]:
         dims, sizes, out = eqn.params["dimension_numbers"], eqn.params["slice_sizes"], eqn.outvars[0].aval
         if len(dims.start_index_map) != 1 or dims.collapsed_slice_dims[:1] != dims.start_index_map[:1]:
@@ -537,6 +578,21 @@ class Lanes:
         numbers = lax.while_loop(
             lambda x: self._called(p["cond_jaxpr"], [*cond, *_unpacked(types, x)])[0].entries[()],
             lambda x: self._packed(types, self._called(p["body_jaxpr"], [*body, *_unpacked(types, x)])),
+            self._packed(types, start),
+        )
+        return _unpacked(types, numbers)
+
+    def _scan(self, eqn: Any, *args: Any) -> list[Any]:
+        """A loop of known length; not over arrays."""
+        p = eqn.params
+        consts, start = args[: p["num_consts"]], args[p["num_consts"] :]
+        if len(start) != p["num_carry"] or len(eqn.outvars) != p["num_carry"]:
+            raise NotImplementedError("a kernel of lanes that goes through arrays")
+        types = [v.aval for v in p["jaxpr"].jaxpr.invars[p["num_consts"] :]]
+        numbers = lax.fori_loop(
+            0,
+            p["length"],
+            lambda _, x: self._packed(types, self._called(p["jaxpr"], [*consts, *_unpacked(types, x)])),
             self._packed(types, start),
         )
         return _unpacked(types, numbers)

@@ -10,10 +10,12 @@ import numpy as np
 from jax import Array
 from scipy.spatial.transform import Rotation
 
-from jaxsim.collision.convex import gjk, polytope
+from jaxsim.collision.convex import gjk
 from jaxsim.collision.convex.difference import farthest, pairs_of
+from jaxsim.collision.convex.features import find_features
 from jaxsim.collision.convex.hull import Tables
 from jaxsim.collision.convex.solid import KINDS
+from jaxsim.collision.convex.witness import hold
 from jaxsim.collision.points import Portion, Search, Shape
 from jaxsim.collision.vec import Pose
 from jaxsim.enums import GeomType
@@ -41,21 +43,27 @@ def scene(lanes: int, meshes: int, dtype: Any = np.float64) -> tuple[Any, ...]:
     return geom(np.zeros((3, lanes)), turned), geom(center, turned)
 
 
-def found(tables: Tables, one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[gjk.Nearest, Array, Array]:
-    """Distances, normals of overlaps, and depths along these, as on the platform that is chosen."""
+def found(
+    tables: Tables, one: tuple[Any, ...], other: tuple[Any, ...]
+) -> tuple[gjk.Nearest, Array, Array, Array]:
+    """Distances, normals of overlaps, depths along these, and exact normals, as on the platform that is chosen."""
     shapes = [Shape(Pose(pose), *rest, assets=tables) for pose, *rest in (one, other)]
     pairs = pairs_of([Portion((TYPES, TYPES), 1, 1)], *shapes)
     dtype, width = one[0].dtype, one[0].shape[-1]
     asked = jnp.arange(width)[None] % 16 != 0
-    search = Search(asked, jnp.asarray(50), jnp.asarray(1e-6, dtype))
+    search = Search(asked, jnp.full(1, 50), jnp.full(1, 1e-6, dtype))
     nearest = gjk.nearest(pairs, jnp.full((1, width), 0.1, dtype), search)
-    normal = polytope.penetration(pairs, nearest, search._replace(active=nearest.meet)).normal
-    return nearest, jnp.stack(normal), farthest(pairs, normal).point.dot(normal)
+    features = find_features(pairs, nearest, search, (TYPES, TYPES), tuple(shapes))
+    held = hold(pairs, (TYPES, TYPES), tuple(shapes), features)
+    normal = features.normal
+    return nearest, jnp.stack(normal), farthest(pairs, normal).point.dot(normal), jnp.stack(held.normal)
 
 
 def same(one: Any, other: Any, tolerance: float) -> None:
     """Checks that two searches found the same, up to a tolerance (m); of equal corners they may find others."""
-    (nearest, normal, depth), (nearest_of, normal_of, depth_of) = jax.tree.map(np.asarray, (one, other))
+    (nearest, normal, depth, exact), (nearest_of, normal_of, depth_of, exact_of) = jax.tree.map(
+        np.asarray, (one, other)
+    )
     for name in ("far", "meet"):
         np.testing.assert_array_equal(getattr(nearest, name), getattr(nearest_of, name))
     meet = nearest.meet[0]
@@ -75,3 +83,8 @@ def same(one: Any, other: Any, tolerance: float) -> None:
     assert off.max() < 1e-2
     # of several faces equally near any may be found
     assert (np.abs(normal - normal_of).max(axis=0)[0, meet] > 1e-2).mean() < 0.05
+    # Newton's method leads to one normal from nearly all of the two searches' ends
+    near = apart | meet
+    turned = np.abs(exact - exact_of).max(axis=0)[0, near]
+    assert np.median(turned) < 0.01 * tolerance
+    assert (turned > 1e-2).mean() < 0.05

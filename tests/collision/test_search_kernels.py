@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import mujoco
 import pytest
 
-from jaxsim.collision.convex import gjk, hull, polytope
+from jaxsim.collision.convex import hull, polytope
 from jaxsim.collision.convex.hull import hulls_of
 from jaxsim.interop.mujoco import put_model
+from jaxsim.math import one_kernel
 from jaxsim.math.one_kernel import in_one_kernel
 from jaxsim.math.stage import lowering_for
 from jaxsim.worlds import expand
@@ -20,7 +21,7 @@ from tests.collision.test_hulls import _scene
 @pytest.fixture
 def _interpreted(monkeypatch):
     """Kernels that run where there is no GPU."""
-    names = {gjk: "in_one_kernel", polytope: "grow_in_kernel", hull: "look_up_in_kernel"}
+    names = {one_kernel: "in_one_kernel", polytope: "grow_in_kernel", hull: "look_up_in_kernel"}
     for module, name in names.items():
         monkeypatch.setattr(module, name, functools.partial(getattr(module, name), interpret=True))
 

@@ -9,9 +9,8 @@ be out of reach, or when the simplex contains the origin. Source: as of `simplex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -20,8 +19,8 @@ from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.simplex import Closest, closest_to_origin
 from jaxsim.collision.points import Search
 from jaxsim.collision.vec import Vec
-from jaxsim.math.one_kernel import LANE, Lanes, fits_one_kernel, in_one_kernel
-from jaxsim.math.stage import lowering_for, stage
+from jaxsim.math.one_kernel import where_it_fits_in_one_kernel
+from jaxsim.math.stage import stage
 
 __all__ = ["Nearest", "nearest"]
 
@@ -71,15 +70,7 @@ def nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:
       search: which are asked at all (npair, W); most rounds; the tolerance is the distance below which cores touch
         that are curved, or where rounding leaves no better one (float32), and the error of smooth distances.
     """
-    if not fits_one_kernel(search.active, (pairs, reach)):
-        return _nearest(pairs, reach, search)
-    with lowering_for(LANE):
-        results = jax.eval_shape(_nearest, pairs, reach, search)
-    return in_one_kernel(_in_lanes, "nearest", (pairs, reach, search), results)
-
-
-def _in_lanes(lanes: Lanes, *args: Any) -> Nearest:
-    return lanes.run(_nearest, *args)
+    return where_it_fits_in_one_kernel(_nearest, "nearest", search.active, pairs, reach, search)
 
 
 def _nearest(pairs: Sequence[Pair], reach: Array, search: Search) -> Nearest:

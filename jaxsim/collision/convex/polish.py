@@ -15,6 +15,7 @@ from jaxsim.collision.convex.settle import settled
 from jaxsim.collision.convex.touching import Choice, Core, choose, exactly, sides_of
 from jaxsim.collision.vec import Vec
 from jaxsim.math.asked import rounds_if_any
+from jaxsim.math.one_kernel import where_it_fits_in_one_kernel
 from jaxsim.math.stage import stage
 
 __all__ = ["FAR", "Polish", "acceptable", "overlap_along", "polished"]
@@ -47,7 +48,6 @@ class Polish(NamedTuple):
     corners: Corners
 
 
-@stage
 def polished(
     pairs: Sequence[Pair], core1: Core, core2: Core, corners: Corners, normal: Vec, smooth: Array
 ) -> Polish:
@@ -59,6 +59,15 @@ def polished(
     exact as the normal. A step that is no better may be so because of a corner that the search did not come to: it is
     one of those that touch from there on.
     """
+    args = lax.stop_gradient((pairs, core1, core2, corners, normal, smooth))
+    return where_it_fits_in_one_kernel(_polished, "polished", smooth, *args)
+
+
+@stage
+def _polished(
+    pairs: Sequence[Pair], core1: Core, core2: Core, corners: Corners, normal: Vec, smooth: Array
+) -> Polish:
+    """The same, in the program at hand or in a kernel of lanes."""
     axes, allowed = [], [normal.x < jnp.inf]
     for core in (core1, core2):
         if core.solid.disk is not None:

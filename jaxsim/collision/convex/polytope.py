@@ -31,7 +31,7 @@ from jaxsim.collision.largest import entries_at
 from jaxsim.collision.points import Search
 from jaxsim.collision.vec import Vec
 from jaxsim.math.asked import rounds_if_any
-from jaxsim.math.one_kernel import fits_one_kernel
+from jaxsim.math.one_kernel import fits_one_kernel, where_it_fits_in_one_kernel
 from jaxsim.math.stage import stage
 
 __all__ = ["ROUNDS", "Depth", "by_weight", "penetration"]
@@ -82,8 +82,7 @@ def penetration(pairs: Sequence[Pair], found: Nearest, search: Search) -> Depth:
       found: where the search of the distance ended; the origin is in its simplex.
       search: most rounds, and the error of the depth of curved cores.
     """
-    vertices, faces, scale = _tetrahedron(pairs, found)
-    first = (vertices, faces, *_face_planes(vertices, faces))
+    first, scale = where_it_fits_in_one_kernel(_beginning, "beginning", found.meet, pairs, found)
     rounding = 16 * jnp.finfo(scale.dtype).eps * scale
     smooth, gap = smooth_rows(pairs), rounding
     if smooth is not None:
@@ -125,6 +124,12 @@ def _first_state(vertices: Vertex, faces: Array, normal: Vec, dist: Array, runni
         jnp.full_like(dist[0], FAR),
         jnp.zeros((), jnp.int32),
     )
+
+
+def _beginning(pairs: Sequence[Pair], found: Nearest) -> tuple[tuple[Vertex, Array, Vec, Array], Array]:
+    """Vertices, faces and their planes of a tetrahedron, and a length of the order of its sizes."""
+    vertices, faces, scale = _tetrahedron(pairs, found)
+    return (vertices, faces, *_face_planes(vertices, faces)), scale
 
 
 def _tetrahedron(pairs: Sequence[Pair], found: Nearest) -> tuple[Vertex, Array, Array]:
@@ -442,9 +447,7 @@ def _fold(operation: Callable[[Array, Array], Array], x: Array) -> Array:
 
 
 def _length(v: Vec) -> Array:
-    square = v.dot(v)
-    some = square > 0
-    return jnp.where(some, jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
+    return jnp.sqrt(v.dot(v))
 
 
 def _row(table: Array, index: Array) -> Array:

@@ -40,6 +40,7 @@ from jaxsim.collision.convex.touching import (
 )
 from jaxsim.collision.points import Shape
 from jaxsim.collision.vec import Vec
+from jaxsim.math.one_kernel import where_it_fits_in_one_kernel
 from jaxsim.math.stage import long_stage
 
 __all__ = ["Held", "Witness", "hold", "shortest"]
@@ -147,7 +148,8 @@ def _evaluate(
     if smooth is not None:
         new = lax.stop_gradient(normal)
         if pairs is not None:
-            held = _judged(pairs, *lax.stop_gradient((core1, core2)), held, new, smooth)
+            args = (pairs, *lax.stop_gradient((core1, core2)), held, new, smooth)
+            held = where_it_fits_in_one_kernel(_judged, "judged", new.x, *args)
         assert held.overlap is not None
         assert held.taken is not None
         # where the step is not taken, its derivative is
