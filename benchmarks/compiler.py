@@ -98,7 +98,7 @@ def page(report: dict[str, Any], slowest: int = 20) -> str:
     refused = [row for row in report["models"] if "error" in row]
     ratios, times = [row["ratio"] for row in rows], [row["jaxsim_s"] for row in rows]
     versions = ", ".join(
-        f"{name} {at['versions'][name]}" for name in ("jaxsim-engine", "mujoco") if at["versions"].get(name)
+        f"{name} {at['versions'][name]}" for name in ("jaxsim-engine", "mujoco") if name in at["versions"]
     )
     lines = [
         "# Compile time beside the C compiler",

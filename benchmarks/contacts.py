@@ -1,7 +1,8 @@
-"""Compares the contacts of every pair of geom types with the C engine's, in float64, and saves a table and JSON.
+"""Compares the contacts of every pair of geom types with the C engine's, in float64, and saves JSON.
 
     JAX_ENABLE_X64=1 python -m benchmarks.contacts                     # all pairs; about twenty minutes on two cores
     JAX_ENABLE_X64=1 python -m benchmarks.contacts --only box-mesh --each 300
+    PYTHONPATH=. python docs/hooks/contacts.py                         # writes docs/contacts.md from the JSON
 
 The C engine searches to 1e-10 m, jaxsim as it does by default. Where the two differ it is computed which is right: no
 direction along which convex geoms overlap less than by their depth exists, so of two engines the one that found less
@@ -35,7 +36,6 @@ __all__ = ["compared", "main", "pairs"]
 RESULT = Path(__file__).parent / "results" / "contacts.json"
 DIST, NORMAL, SAME = 1e-6, 1e-3, 1e-5
 """Errors of distances, m, and normals that count; points as far apart as that are the same, m."""
-ROWS = {"dist": 0, "pos": slice(1, 4), "normal": slice(4, 7)}
 
 
 def pairs() -> list[tuple[str, str]]:

@@ -321,7 +321,7 @@ def page(results: list[dict[str, Any]], name: str) -> str:
     lines = [f"# Engines on a device ({name})", ""]
     if measured:
         on = next((r["machine"] for r in measured if r["engine"] != "mujoco"), measured[0]["machine"])
-        versions = ", ".join(f"{package} {v}" for package, v in on["versions"].items() if v)
+        versions = ", ".join(f"{package} {v}" for package, v in on["versions"].items())
         dates = sorted(r["machine"]["date"] for r in measured)
         date = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
         lines += [

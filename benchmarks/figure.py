@@ -30,7 +30,7 @@ def draw(report: dict[str, Any], file: Path) -> None:
     groups = len(report["results"])
     figure = Figure(figsize=(12, 3.0 + 0.9 * max(groups, 4)), layout="constrained")
     machine = report["machine"]
-    versions = ", ".join(f"{name} {v}" for name, v in machine["versions"].items() if v)
+    versions = ", ".join(f"{name} {v}" for name, v in machine["versions"].items())
     figure.suptitle(
         f"{machine['device']}, {machine['processor']}, {machine['cores']} cores, {machine['dtype']}\n"
         f"{versions}; {machine['date']}",

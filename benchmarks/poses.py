@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from jaxsim.enums import GeomType
+
 __all__ = ["GROUPS", "SHAPES", "Pose", "Support", "overlap", "poses", "scene", "supports"]
 
 MARGIN = 1 / 64
@@ -70,28 +72,26 @@ def scene(first: str, second: str) -> str:
 def supports(model: Any) -> list[Support]:
     """Support functions of a scene's geoms; infinite for planes but upwards, none (0) for height fields."""
     found: list[Support] = []
-    for geom, type_ in enumerate(model.geom_type):
-        corners = model.mesh_vert.astype(float) if type_ == 7 else np.zeros((1, 3))
+    for geom, kind in enumerate(model.geom_type):
+        corners = model.mesh_vert.astype(float) if kind == GeomType.MESH else np.zeros((1, 3))
         frame = Rotation.from_quat(model.geom_quat[geom], scalar_first=True).as_matrix()
         found.append(
-            _support(int(type_), model.geom_size[geom].copy(), corners, frame, model.geom_pos[geom].copy())
+            _support(int(kind), model.geom_size[geom].copy(), corners, frame, model.geom_pos[geom].copy())
         )
     return found
 
 
-def _support(
-    type_: int, size: np.ndarray, corners: np.ndarray, frame: np.ndarray, pos: np.ndarray
-) -> Support:
+def _support(kind: int, size: np.ndarray, corners: np.ndarray, frame: np.ndarray, pos: np.ndarray) -> Support:
     table: dict[int, Support] = {
-        0: lambda n: 0.0 if n[2] > 1 - 1e-9 else np.inf,
-        2: lambda n: size[0] * np.linalg.norm(n),
-        3: lambda n: size[0] * np.linalg.norm(n) + size[1] * abs(n[2]),
-        4: lambda n: float(np.linalg.norm(size * n)),
-        5: lambda n: size[0] * np.hypot(n[0], n[1]) + size[1] * abs(n[2]),
-        6: lambda n: float(np.abs(n) @ size),
-        7: lambda n: float(np.max(corners @ n)),
+        GeomType.PLANE: lambda n: 0.0 if n[2] > 1 - 1e-9 else np.inf,
+        GeomType.SPHERE: lambda n: size[0] * np.linalg.norm(n),
+        GeomType.CAPSULE: lambda n: size[0] * np.linalg.norm(n) + size[1] * abs(n[2]),
+        GeomType.ELLIPSOID: lambda n: float(np.linalg.norm(size * n)),
+        GeomType.CYLINDER: lambda n: size[0] * np.hypot(n[0], n[1]) + size[1] * abs(n[2]),
+        GeomType.BOX: lambda n: float(np.abs(n) @ size),
+        GeomType.MESH: lambda n: float(np.max(corners @ n)),
     }
-    local = table.get(type_, lambda n: 0.0)
+    local = table.get(kind, lambda n: 0.0)
     return lambda n: float(local(n @ frame) + pos @ n)
 
 

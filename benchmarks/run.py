@@ -194,7 +194,7 @@ def _device() -> tuple[str, dict[str, Any]]:
 def page(report: dict[str, Any], name: str) -> str:
     """The report as Markdown."""
     at = report["machine"]
-    versions = ", ".join(f"{package} {v}" for package, v in at["versions"].items() if v)
+    versions = ", ".join(f"{package} {v}" for package, v in at["versions"].items())
     lines = [
         f"# jaxsim beside its peers ({name})",
         "",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 
 from jaxsim.enums import PREFIXES, ObjType
+from jaxsim.hints import hint
 from jaxsim.pytree import Record, label
 from jaxsim.views import View
 
@@ -74,7 +74,7 @@ class Catalogue(ByName, Record):
           name: the element's name.
 
         Raises:
-          KeyError: there is no such element; the message lists the nearest names.
+          KeyError: there is no such element; the message names the nearest.
         """
         if not self.names:
             raise KeyError(
@@ -83,10 +83,8 @@ class Catalogue(ByName, Record):
         names = self._names_of(kind)
         if name in names:
             return names.index(name)
-        near = difflib.get_close_matches(name, [n for n in names if n], n=3)
-        hint = f"; nearest: {', '.join(near)}" if near else ""
         what = kind if isinstance(kind, str) else kind.name.lower()
-        raise KeyError(f"no {what} named {name!r}{hint}")
+        raise KeyError(f"no {what} named {name!r}{hint(name, filter(None, names))}")
 
     def name(self, kind: str | ObjType, id: int) -> str:
         """Returns the name of an element, `""` if it has none.

@@ -32,7 +32,8 @@ STATE_FIELDS = (
 class Contact(Record):
     """Fixed buffer of contacts; fields are mjContact's.
 
-    A slot is in use where `dist < includemargin`, or anywhere within detection if the contact is adhesive.
+    A slot holds a contact where `geom` is not -1. It makes a force where `dist < includemargin`, an adhesive one
+    wherever it is detected.
     """
 
     dist: Array = leaf("ncon", "distance between the surfaces, negative in penetration, m")

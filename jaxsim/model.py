@@ -1,7 +1,8 @@
 """The compiled model: mjModel as a frozen pytree.
 
-Physical numbers are traced leaves (batch them for domain randomisation, differentiate them for system
-identification); topology, types, sizes, flags and appearance are static. Shapes below are those of one world.
+Numbers are traced leaves (batch them for domain randomisation, differentiate them for system identification), user
+data, textures and most colours inert ones; topology, types, sizes and flags are static. Shapes below are those of one
+world.
 """
 
 from __future__ import annotations

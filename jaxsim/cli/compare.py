@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import statistics
@@ -228,13 +229,11 @@ def _megabytes(count: int) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What a measurement depends on: processor and its load, device, number type, versions and date."""
-    versions: dict[str, str | None] = {}
+    """What a measurement depends on: processor, its load, device, number type, versions of what is installed, date."""
+    versions: dict[str, str] = {}
     for package in ("jaxsim-engine", "jax", "jaxlib", "mujoco", "mujoco-mjx", "numpy"):
-        try:
+        with contextlib.suppress(PackageNotFoundError):
             versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = None
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tyro
 
-from jaxsim.cli.models import CommandError, load
+from jaxsim.cli.models import CommandError, find, load
 from jaxsim.cli.render import recorded
 
 __all__ = ["view"]
@@ -46,6 +46,7 @@ def view(
     from rich.console import Console
     from rich.markup import escape
 
+    from jaxsim.enums import ObjType
     from jaxsim.viewer.browser import view as start
     from jaxsim.viewer.needs import needs
     from jaxsim.viewer.serve import Server, check_address
@@ -56,7 +57,7 @@ def view(
         check_address(serve_host, token, serve or 0)
         path = None if trajectory is None else recorded(trajectory)
         compiled = load(model)
-        key = int(keyframe) if keyframe is not None and keyframe.isdigit() else keyframe
+        key = None if keyframe is None else find(compiled, ObjType.KEY, compiled.nkey, "keyframe", keyframe)
         console = Console(markup=False)
         with console.status(f"compiling {escape(model)}"):
             viewer = start(
@@ -65,8 +66,8 @@ def view(
             server = (
                 None if serve is None else Server(viewer.session, host=serve_host, port=serve, token=token)
             )
-    except (ModuleNotFoundError, OSError, ValueError, KeyError, IndexError) as error:
-        raise CommandError(str(error.args[0] if isinstance(error, KeyError) else error)) from error
+    except (ModuleNotFoundError, OSError, ValueError) as error:
+        raise CommandError(str(error)) from error
     console.print(f"viewer: {viewer.url}   (Ctrl-C ends it)", highlight=False)
     if server is not None:
         console.print(f"socket: ws://{serve_host}:{server.port}", highlight=False)

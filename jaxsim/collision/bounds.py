@@ -14,13 +14,11 @@ from jax import Array
 
 from jaxsim.enums import GeomType
 from jaxsim.math import safe
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import stitch, take
+from jaxsim.math.constants import MAXVAL
 from jaxsim.model import Model
 
 __all__ = ["geom_bounds"]
-
-_INFINITE = 1e10
-"""Half extent of a plane, m."""
 
 _Bounds = tuple[Array, Array]
 
@@ -39,8 +37,7 @@ def geom_bounds(model: Model) -> dict[str, Array]:
         boxes.append(found[0])
         radii.append(found[1])
         order.append(ids)
-    back = np.argsort(np.concatenate(order))
-    return {"geom_aabb": take(concat(boxes), back), "geom_rbound": take(concat(radii), back)}
+    return {"geom_aabb": stitch(boxes, order), "geom_rbound": stitch(radii, order)}
 
 
 def _centred(half: list[Array], radius: Array) -> _Bounds:
@@ -54,7 +51,7 @@ def _mesh(model: Model, ids: np.ndarray) -> _Bounds:
 
 def _plane(model: Model, ids: np.ndarray) -> _Bounds:
     size = take(model.geom_size, ids)
-    box = np.array([0, 0, -_INFINITE / 2, _INFINITE, _INFINITE, _INFINITE / 2])[:, None]
+    box = np.array([0, 0, -MAXVAL / 2, MAXVAL, MAXVAL, MAXVAL / 2])[:, None]
     return jnp.broadcast_to(jnp.asarray(box, size.dtype), (len(ids), 6, 1)), jnp.zeros_like(size[:, 0])
 
 

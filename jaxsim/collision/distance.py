@@ -17,7 +17,7 @@ from jaxsim.collision.points import Points, Portion, Search, Shape
 from jaxsim.collision.vec import Vec
 from jaxsim.data import Data
 from jaxsim.enums import GeomType
-from jaxsim.math.axis import concat, split, take
+from jaxsim.math.axis import split, stitch, take
 from jaxsim.math.choices import Choices
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
@@ -77,8 +77,7 @@ def distances(model: Model, data: Data, geom1: np.ndarray, geom2: np.ndarray, li
         one, other = (side.shape(hulls) for side in geoms.pairs(first[own], second[own]))
         parts += _of_group(collider, portions, one, other, most, search)
         rows.append(own)
-    back = np.argsort(np.concatenate(rows))
-    dist, fromto = (take(concat([p[k] for p in parts]), back) for k in (0, 1))
+    dist, fromto = (stitch([p[k] for p in parts], rows) for k in (0, 1))
     turned = jnp.concatenate([fromto[:, 3:], fromto[:, :3]], axis=1)
     return Distances(dist, jnp.where(jnp.asarray(flip)[:, None, None], turned, fromto))
 

@@ -29,12 +29,12 @@ from jaxsim.compile.sensors import compile_sensors
 from jaxsim.compile.tendons import compile_tendons
 from jaxsim.compile.texture import texture_fields
 from jaxsim.compile.visual import compile_visual
+from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document, MjcfError
 from jaxsim.mjcf.schema import landing
 from jaxsim.model import Model, from_fields
 from jaxsim.structure.budgets import asked_sizes, parse_budgets
-from jaxsim.structure.cells import cells_under
-from jaxsim.structure.snaps import frame_snaps
+from jaxsim.structure.own import own_fields
 
 __all__ = ["compile_document", "meshes_with_hulls"]
 
@@ -94,7 +94,8 @@ def _compile(document: Document) -> dict[str, Any]:
         names=names.table(),
         nuserdata=max(0, sizes["nuserdata"]),
     )
-    return fields | {"geom_hfieldcells": cells_under(fields)} | frame_snaps(fields) | _buffers(document)
+    normals = np.concatenate([np.zeros((0, 3)), *(mesh.polygon_normals for mesh in assets.meshes)])
+    return fields | own_fields(fields, normals) | _buffers(document)
 
 
 def _buffers(document: Document) -> dict[str, Any]:
@@ -183,7 +184,7 @@ def _total_mass(document: Document, fields: dict[str, Any]) -> None:
     compiler: Any = document.compiler
     wanted = compiler["settotalmass"]
     if wanted > 0:
-        scale = wanted / max(1e-15, fields["body_mass"][1:].sum())
+        scale = wanted / max(MINVAL, fields["body_mass"][1:].sum())
         fields["body_mass"] = fields["body_mass"] * scale
         fields["body_inertia"] = fields["body_inertia"] * scale
 
@@ -195,9 +196,9 @@ def _spring_dampers(scene: Scene, fields: dict[str, Any]) -> None:
         if timeconst <= 0 or dampratio <= 0:
             continue
         dofs = slice(joint.dofadr, joint.dofadr + joint.type.nv)
-        inertia = joint.type.nv / max(1e-15, float(fields["dof_invweight0"][dofs].sum()))
-        fields["jnt_stiffness"][joint.id] = inertia / max(1e-15, (timeconst * dampratio) ** 2)
-        fields["dof_damping"][dofs] = 2 * inertia / max(1e-15, timeconst)
+        inertia = joint.type.nv / max(MINVAL, float(fields["dof_invweight0"][dofs].sum()))
+        fields["jnt_stiffness"][joint.id] = inertia / max(MINVAL, (timeconst * dampratio) ** 2)
+        fields["dof_damping"][dofs] = 2 * inertia / max(MINVAL, timeconst)
 
 
 def _given_statistics(document: Document, fields: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxsim.compile.names import Names
 from jaxsim.enums import JointType
+from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document, Element
 
 __all__ = ["compile_keyframes"]
@@ -86,5 +87,5 @@ def _normalize(keys: dict[str, Any], fields: dict[str, Any]) -> None:
 
 def _unit(quats: np.ndarray) -> None:
     norms = np.linalg.norm(quats, axis=1, keepdims=True)
-    quats /= np.where(norms > 1e-15, norms, 1.0)
-    quats[norms[:, 0] <= 1e-15] = (1.0, 0.0, 0.0, 0.0)
+    quats /= np.where(norms > MINVAL, norms, 1.0)
+    quats[norms[:, 0] <= MINVAL] = (1.0, 0.0, 0.0, 0.0)

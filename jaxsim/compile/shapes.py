@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from math import pi, sqrt
 
 from jaxsim.enums import GeomType
+from jaxsim.math.constants import MAXVAL
 from jaxsim.mjcf.frames import Vec3
 
 __all__ = ["SIZES", "bounding_box", "bounding_radius", "extent", "half_sizes", "moments"]
@@ -32,8 +33,6 @@ _THOMSEN = 1.6075
 """Exponent of Thomsen's approximation of the surface of an ellipsoid, whose error is below 1.1%."""
 _SHELL = 1e-6
 """Thickness by which an ellipsoid is grown to compute the inertia of its shell, m."""
-_INFINITE = 1e10
-"""Half extent of a plane, m."""
 
 
 def extent(type: GeomType, size: Size, shell: bool) -> float:
@@ -66,7 +65,7 @@ def bounding_radius(type: GeomType, size: Size) -> float:
 def bounding_box(type: GeomType, size: Size) -> tuple[float, ...]:
     """Returns centre and half sizes of the box, along the geom's axes, that holds a primitive."""
     if type == GeomType.PLANE:
-        return (0.0, 0.0, -_INFINITE / 2, _INFINITE, _INFINITE, _INFINITE / 2)
+        return (0.0, 0.0, -MAXVAL / 2, MAXVAL, MAXVAL, MAXVAL / 2)
     return (0.0, 0.0, 0.0, *half_sizes(type, size))
 
 

@@ -20,7 +20,16 @@ from jaxsim.hints import check_counts
 from jaxsim.math.random import check_keys, is_key
 from jaxsim.model import Model
 
-__all__ = ["AutoReset", "Episode", "Randomised", "Vmap", "Wrapper", "choose", "wrap_for_training"]
+__all__ = [
+    "AutoReset",
+    "Episode",
+    "Randomise",
+    "Randomised",
+    "Vmap",
+    "Wrapper",
+    "choose",
+    "wrap_for_training",
+]
 
 Randomise = Callable[[Model], tuple[Model, Model]]
 """From one model to a model of all worlds, and which of its leaves have a world axis (0) or not (None)."""

@@ -21,9 +21,10 @@ from jax import Array, lax
 
 from jaxsim.identify.parameters import Parameter
 from jaxsim.math import rotations, safe
+from jaxsim.math.dense_inverse import product
 from jaxsim.model import Model
 
-__all__ = ["LABELS", "body_inertia", "from_pseudo", "log_cholesky", "pseudo_inertia"]
+__all__ = ["LABELS", "body_inertia", "from_pseudo", "inertial", "log_cholesky", "pseudo_inertia"]
 
 LABELS = ("alpha", "d1", "d2", "d3", "s12", "s23", "s13", "t1", "t2", "t3")
 
@@ -44,7 +45,7 @@ def log_cholesky(theta: Array) -> Array:
     e1, e2, e3, zero, one = jnp.exp(d1), jnp.exp(d2), jnp.exp(d3), jnp.zeros_like(a), jnp.ones_like(a)
     rows = [[e1, s12, s13, t1], [zero, e2, s23, t2], [zero, zero, e3, t3], [zero, zero, zero, one]]
     U = jnp.exp(a) * jnp.stack([jnp.stack(row) for row in rows])
-    return jnp.matmul(U, U.T, precision=lax.Precision.HIGHEST)
+    return product(U, U.T)
 
 
 def from_pseudo(J: np.ndarray) -> np.ndarray:
@@ -141,7 +142,7 @@ def _eigen_jvp(
     gap = values[None] - values[:, None]
     apart = jnp.abs(gap) > _LEAST_GAP * jnp.max(jnp.abs(values))
     turn = jnp.where(apart, rotated / jnp.where(apart, gap, 1.0), 0.0)
-    return (values, R), (jnp.diagonal(rotated), jnp.matmul(R, turn, precision=lax.Precision.HIGHEST))
+    return (values, R), (jnp.diagonal(rotated), product(R, turn))
 
 
 def _quaternion(R: Array) -> Array:

@@ -313,6 +313,31 @@ def build_residual(
       TypeError: `sigma` is no mapping, or parameters or trajectories are of other types.
       KeyError: there is no sensor of this name.
     """
+    _check(model, parameters, trajectories, window, states, sigma or {}, substeps, jacobian)
+    n = 2 * model.nv + model.na
+    off = np.broadcast_to(np.asarray(defect, float), (n,))
+    if np.any(off <= 0):
+        raise ValueError("build_residual: the standard deviation of defects has to be positive")
+    deviations = _deviations(model, sigma or {}, sensors)
+    length = max(np.shape(t.ctrl)[0] for t in trajectories) if window is None else window
+    parts = [_cut(model, parameters, t, length, deviations, substeps) for t in trajectories]
+    windows = _joined(parts)
+    if not any(np.any(w) for w in windows.weight.values()):
+        raise ValueError("build_residual: nothing is measured: give qpos, qvel or sensordata")
+    return Residual(model, parameters, windows, states, substeps, off, jacobian)
+
+
+def _check(
+    model: Model,
+    parameters: Sequence[Parameter],
+    trajectories: Sequence[Trajectory],
+    window: int | None,
+    states: str,
+    sigma: Mapping[str, ArrayLike],
+    substeps: int,
+    jacobian: str,
+) -> None:
+    """Refuses arguments of `build_residual`, which see."""
     for name, given, kind in (
         ("parameters", parameters, Parameter),
         ("trajectories", trajectories, Trajectory),
@@ -353,24 +378,13 @@ def build_residual(
                 f"build_residual: ctrl of trajectory {number} is not finite in {len(bad)} rows, the first is {bad[0]}; "
                 "the robot acted on something there: give the control that it held, the last one sent"
             )
-    length = max(s[0] for s in shapes) if window is None else window
-    if not isinstance(sigma or {}, Mapping):
+    if not isinstance(sigma, Mapping):
         raise TypeError(f"build_residual: sigma={sigma!r}; expected numbers by field, {{'qpos': ...}}")
-    unknown = set(sigma or {}) - set(FIELDS)
+    unknown = set(sigma) - set(FIELDS)
     if unknown:
         raise ValueError(
             f"build_residual: sigma of {', '.join(sorted(unknown))}; expected some of {', '.join(FIELDS)}"
         )
-    n = 2 * model.nv + model.na
-    off = np.broadcast_to(np.asarray(defect, float), (n,))
-    if np.any(off <= 0):
-        raise ValueError("build_residual: the standard deviation of defects has to be positive")
-    deviations = _deviations(model, sigma or {}, sensors)
-    parts = [_cut(model, parameters, t, length, deviations, substeps) for t in trajectories]
-    windows = _joined(parts)
-    if not any(np.any(w) for w in windows.weight.values()):
-        raise ValueError("build_residual: nothing is measured: give qpos, qvel or sensordata")
-    return Residual(model, parameters, windows, states, substeps, off, jacobian)
 
 
 def _deviations(

@@ -18,9 +18,7 @@ from jaxsim.pipeline import make_data as native
 from jaxsim.pytree import Record, held_record
 from jaxsim.results import UnsupportedError
 from jaxsim.structure.budgets import asked_sizes, given_sizes
-from jaxsim.structure.cells import cells_under
-from jaxsim.structure.hulls import hull_tables, polygon_tilts
-from jaxsim.structure.snaps import frame_snaps
+from jaxsim.structure.own import OWN, own_fields
 
 __all__ = ["as_model", "make_data", "put_model"]
 
@@ -60,13 +58,7 @@ def put_model(
 def _converted_model(mj_model: Any, fields: dict[str, Any], sizes: dict[str, Any]) -> Model:
     """The model of some fields, with what jaxsim derives from them, and buffer sizes where they are given by hand."""
     normals = np.asarray(mj_model.mesh_polynormal, float).reshape(-1, 3)
-    derived = {
-        "mesh_hulls": hull_tables(fields, normals),
-        "mesh_polytilt": polygon_tilts(fields, normals),
-        "geom_hfieldcells": cells_under(fields),
-        **frame_snaps(fields),
-    }
-    return with_voxels(from_fields(fields | derived | _asked(mj_model) | sizes))
+    return with_voxels(from_fields(fields | own_fields(fields, normals) | _asked(mj_model) | sizes))
 
 
 def _asked(mj_model: Any) -> dict[str, Any]:
@@ -129,19 +121,7 @@ def _same(a: Any, b: Any) -> bool:
     return a == b
 
 
-_OWN = (
-    "nconmax",
-    "njmax",
-    "max_geom_pairs",
-    "hooks",
-    "onset",
-    "mesh_hulls",
-    "mesh_polytilt",
-    "geom_hfieldcells",
-    "body_snap",
-    "geom_snap",
-    "site_snap",
-)
+_OWN = ("nconmax", "njmax", "max_geom_pairs", "hooks", "onset", *OWN)
 """Fields of Model that are jaxsim's own, beside names."""
 
 

@@ -24,8 +24,10 @@ __all__ = [
     "concat",
     "contract",
     "mask_product",
+    "replace_rows",
     "split",
     "stack",
+    "stitch",
     "sum_rows",
     "take",
     "take_blocks",
@@ -63,10 +65,22 @@ def take(x: Array, index: np.ndarray) -> Array:
     return _take(x, index=tuple(index.tolist()))
 
 
+def stitch(parts: Sequence[Array], rows: Sequence[np.ndarray]) -> Array:
+    """The parts, (m, ..., W) each, as one array (n, ..., W): their rows go where `rows`, a permutation of n, says."""
+    return take(concat(parts), np.argsort(np.concatenate(rows)))
+
+
 def take_blocks(x: Array, start: np.ndarray, size: int) -> Array:
     """Consecutive rows of x (n, W) from constant starts (m,) on, as (m, size, W)."""
     index = start[:, None] + np.arange(size)
     return take(x, index.reshape(-1)).reshape(len(start), size, x.shape[-1])
+
+
+def replace_rows(x: Array, index: np.ndarray, rows: Array) -> Array:
+    """Copy of x (n, ..., W) whose rows `index` (m,) are `rows` (m, ..., W)."""
+    where = np.arange(x.shape[0])
+    where[index] = x.shape[0] + np.arange(len(index))
+    return take(concat([x, rows]), where)
 
 
 def add_rows(x: Array, index: np.ndarray, n: int) -> Array:

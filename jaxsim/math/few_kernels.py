@@ -9,11 +9,9 @@ becomes loops; a program with anything that is not known to work stays as it was
 A stage remains a call, computed once. The emitter asks that every parameter of a call is used. So arguments pass a
 barrier, as XLA would put known numbers in their place, and are returned beside the results.
 
-Measured on one core, one world, us a step before and after (C): MJX's humanoid 34, 26 (15); dm_control's cheetah 47, 25
-(6); our humanoid 90, 61 (14); the latter two 21 and 50 since their solver works on the contacts that touch. The program
-is compiled in about three quarters of the time; of an arm of meshes and a cube (SO-101) 342, 121 and half of it. Of a
-robot with meshes (a G1) kernels of up to 1,024, 2,048 and 4,096 equations take 245, 180 and 156 us a step and compile
-in 13.5, 13 and 16 s; with its collisions in one, 320 us and 28 s.
+The program is compiled in about three quarters of the time. Of a robot with meshes (a G1, one core) kernels of up to
+1,024, 2,048 and 4,096 equations take 245, 180 and 156 us a step and compile in 13.5, 13 and 16 s; with its collisions
+in one, 320 us and 28 s.
 """
 
 from __future__ import annotations

@@ -8,11 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from jaxsim.math import hamilton
+from jaxsim.math.constants import MINVAL
 
 __all__ = ["apply", "conjugate", "cross", "from_vector", "matrix", "multiply", "to_vector", "unit"]
-
-_NO_AXIS = 1e-15
-"""Sine of half an angle below which a rotation counts as none."""
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -31,7 +29,7 @@ def apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
 def unit(q: np.ndarray) -> np.ndarray:
     """Returns quaternions normalised; no rotation where there is no length."""
     length = np.linalg.norm(q, axis=-1, keepdims=True)
-    none = length < _NO_AXIS
+    none = length < MINVAL
     return np.where(none, (1.0, 0.0, 0.0, 0.0), q / np.where(none, 1.0, length))
 
 
@@ -68,7 +66,7 @@ def to_vector(q: np.ndarray) -> np.ndarray:
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
     angle = 2 * np.arctan2(sine, q[..., :1])
     angle = np.where(angle > np.pi, angle - 2 * np.pi, angle)
-    none = sine < _NO_AXIS
+    none = sine < MINVAL
     return np.where(none, 0.0, q[..., 1:] / np.where(none, 1.0, sine) * angle)
 
 

@@ -10,31 +10,19 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.math.axis import components, concat, split, stack
+from jaxsim.math.hamilton import cross as cross3
 from jaxsim.math.linear import bilinear
-from jaxsim.math.vector import cross, dot, matmul, matvec, matvec_transposed
+from jaxsim.math.vector import cross
 
 __all__ = [
-    "cross",
     "cross_force",
     "cross_motion",
-    "dot",
     "inertia_about",
     "inertia_rate",
-    "matmul",
-    "matvec",
-    "matvec_transposed",
     "mul_inertia",
     "shift_force",
     "shift_motion",
 ]
-
-
-def _cross3(a: list[Array], b: list[Array]) -> list[Array]:
-    return [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
 
 
 def inertia_about(inertia: Array, rotation: Array, offset: Array, mass: Array) -> Array:
@@ -74,7 +62,7 @@ def inertia_rate(inertia: Array, v: Array) -> Array:
     """Rate of change (..., 10, W) of spatial inertias of bodies that move with v (..., 6, W): v x* I - I v x."""
     xx, yy, zz, xy, xz, yz, hx, hy, hz, m = components(inertia)
     wx, wy, wz, vx, vy, vz = components(v)
-    dh = [a + m * b for a, b in zip(_cross3([wx, wy, wz], [hx, hy, hz]), (vx, vy, vz), strict=True)]
+    dh = [a + m * b for a, b in zip(cross3([wx, wy, wz], [hx, hy, hz]), (vx, vy, vz), strict=True)]
     parts = [
         2 * (wy * xz - wz * xy + hy * vy + hz * vz),
         2 * (wz * xy - wx * yz + hx * vx + hz * vz),
@@ -109,7 +97,7 @@ def _inertia_of(f: Array, v: Array) -> Array:
     w0, w1, w2, v3, v4, v5 = components(v)
     h = [
         a - b
-        for a, b in zip(_cross3([v3, v4, v5], [f0, f1, f2]), _cross3([w0, w1, w2], [f3, f4, f5]), strict=True)
+        for a, b in zip(cross3([v3, v4, v5], [f0, f1, f2]), cross3([w0, w1, w2], [f3, f4, f5]), strict=True)
     ]
     products = [f0 * w0, f1 * w1, f2 * w2, f0 * w1 + f1 * w0, f0 * w2 + f2 * w0, f1 * w2 + f2 * w1]
     return stack([*products, *h, f3 * v3 + f4 * v4 + f5 * v5])
@@ -118,15 +106,15 @@ def _inertia_of(f: Array, v: Array) -> Array:
 def _cross_motion(v: Array, m: Array) -> Array:
     """Rate of change of motion vectors m (..., 6, W) fixed in a frame moving with v."""
     a, b = components(v), components(m)
-    linear = [p + q for p, q in zip(_cross3(a[:3], b[3:]), _cross3(a[3:], b[:3]), strict=True)]
-    return jnp.stack([*_cross3(a[:3], b[:3]), *linear], axis=-2)
+    linear = [p + q for p, q in zip(cross3(a[:3], b[3:]), cross3(a[3:], b[:3]), strict=True)]
+    return jnp.stack([*cross3(a[:3], b[:3]), *linear], axis=-2)
 
 
 def _cross_force(v: Array, f: Array) -> Array:
     """Rate of change of force vectors f (..., 6, W) fixed in a frame moving with v."""
     a, b = components(v), components(f)
-    torque = [p + q for p, q in zip(_cross3(a[:3], b[:3]), _cross3(a[3:], b[3:]), strict=True)]
-    return jnp.stack([*torque, *_cross3(a[:3], b[3:])], axis=-2)
+    torque = [p + q for p, q in zip(cross3(a[:3], b[:3]), cross3(a[3:], b[3:]), strict=True)]
+    return jnp.stack([*torque, *cross3(a[:3], b[3:])], axis=-2)
 
 
 mul_inertia = bilinear(

@@ -79,12 +79,6 @@ class Element:
             return posixpath.splitext(posixpath.basename(file))[0]
         return value if isinstance(value, str) else ""
 
-    @property
-    def classname(self) -> str | None:
-        """The default class the element names itself, or None."""
-        value = self.attrib.get("class")
-        return value if isinstance(value, str) else None
-
     def get(self, name: str, default: Any = None) -> Any:
         """Returns the attribute's value as given in the file, or `default`."""
         return self.attrib.get(name, default)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from lxml import etree
 
+from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import values
 from jaxsim.mjcf.defaults import Resolved
 from jaxsim.mjcf.element import Element
@@ -150,5 +151,5 @@ def _rewrite_files(document: Document, element: Element, attributes: dict[str, V
 def _axis_angle(quat: np.ndarray, unit: float) -> np.ndarray:
     """Returns axis (3,) and angle of a unit quaternion; the angle in multiples of `unit` radian."""
     sine = float(np.linalg.norm(quat[1:]))
-    axis = quat[1:] / sine if sine > 1e-15 else np.array([0.0, 0.0, 1.0])
+    axis = quat[1:] / sine if sine > MINVAL else np.array([0.0, 0.0, 1.0])
     return np.append(axis, 2 * np.arctan2(sine, quat[0]) / unit)

@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["box_qp"]
+from jaxsim.math.dense_inverse import product
+
+__all__ = ["box_qp", "solve_free"]
 
 _ROUNDS = 50
 """Most rounds; two or three find the active set and show that nothing is left to gain."""
@@ -69,8 +71,3 @@ def solve_free(H: Array, b: Array, free: Array) -> Array:
     mask = free[:, None] if b.ndim == 2 else free
     factor = jax.scipy.linalg.cho_factor(inner, lower=True)
     return jax.scipy.linalg.cho_solve(factor, jnp.where(mask, b, 0.0))
-
-
-def product(a: Array, b: Array) -> Array:
-    """A matrix product at full precision."""
-    return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)

@@ -18,8 +18,9 @@ from jax import Array, lax
 from numpy.typing import ArrayLike
 
 from jaxsim.data import Data
+from jaxsim.math.dense_inverse import product
 from jaxsim.model import Model
-from jaxsim.optimise.boxqp import box_qp, product, solve_free
+from jaxsim.optimise.boxqp import box_qp, solve_free
 from jaxsim.optimise.cost import Cost, State, Term, check, fresh, limits, lost, state_of, with_state
 from jaxsim.pipeline.forward import step
 from jaxsim.support.position import differentiate_pos, integrate_pos

@@ -11,6 +11,7 @@ from jax import Array, lax
 from numpy.typing import ArrayLike
 
 from jaxsim.data import Data
+from jaxsim.math.random import check_key
 from jaxsim.model import Model
 from jaxsim.optimise.cost import State, check, state_of, with_state
 from jaxsim.pipeline.forward import step
@@ -63,6 +64,7 @@ def mpc(
     Raises:
       ValueError: controls do not have the shape of the model's, `steps` is no multiple of `hold` within the horizon,
         there are no substeps, or the planner does not give controls.
+      TypeError: the key is no random key.
     """
     ctrl = check("mpc", model, data, ctrl, substeps=substeps)
     if not 1 <= hold <= len(ctrl) or steps < 1 or steps % hold:
@@ -70,6 +72,7 @@ def mpc(
             f"mpc: steps={steps}, hold={hold}; expected a multiple of hold, and hold within {len(ctrl)}"
         )
     key = jax.random.key(0) if key is None else key
+    check_key("mpc: key", key)
 
     def act(state: State, u: Array) -> tuple[State, State]:
         after = state_of(step(model, with_state(data, state, u), substeps))

@@ -11,10 +11,9 @@ from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
-from jax.core import Tracer
 
+from jaxsim.math.random import check_key
 from jaxsim.model import Model
 from jaxsim.optimise.cost import check_positive
 
@@ -33,10 +32,9 @@ def smooth_onset(model: Model, reach: float | Array) -> Model:
       reach: distance beyond which nothing is felt, m, positive: about as far as what should come together is apart.
 
     Raises:
-      ValueError: the reach is known and not positive.
+      ValueError: the reach is known and not positive and finite.
     """
-    if not isinstance(reach, Tracer) and not np.all(np.asarray(reach) > 0):
-        raise ValueError(f"smooth_onset: reach={reach}; expected a positive distance in m")
+    check_positive("smooth_onset", reach=reach)
     return model.replace(onset=jnp.asarray(reach, model.opt.timestep.dtype))
 
 
@@ -86,11 +84,13 @@ def randomised(
 
     Raises:
       ValueError: `by` is none of these, samples are odd or fewer than 4, or the deviation is not positive.
+      TypeError: the key is no random key.
     """
     if by not in ("both", "gradients", "values") or samples < 4 or samples % 2:
         raise ValueError(
             f'randomised: by={by!r}, samples={samples}; expected "both", "gradients" or "values", and an even number'
         )
+    check_key("randomised: key", key)
     check_positive("randomised", deviation=deviation)
     half = samples // 2
     e = jax.random.normal(key, (half, *x.shape), x.dtype)

@@ -8,8 +8,9 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit
-from jaxsim.math import safe, spatial
+from jaxsim.math import safe
 from jaxsim.math.axis import take
+from jaxsim.math.vector import dot
 from jaxsim.model import Model
 from jaxsim.pipeline.passive import polynomial, spring_stretch, tendon_stretch
 from jaxsim.structure.trees import m_entries
@@ -31,7 +32,7 @@ def energy_pos(model: Model, data: Data) -> Array:
     """Energy (W,) of gravity and of springs, J."""
     total = jnp.zeros((1,), data.qpos.dtype)
     if not model.opt.disableflags & DisableBit.GRAVITY:
-        height = spatial.dot(data.xipos, model.opt.gravity[None])
+        height = dot(data.xipos, model.opt.gravity[None])
         total = total - jnp.sum((model.body_mass * height)[1:], axis=0)
     if model.opt.disableflags & DisableBit.SPRING:
         return total
@@ -47,7 +48,7 @@ def energy_pos(model: Model, data: Data) -> Array:
 def _stored(linear: Array, poly: Array, x: Array) -> Array:
     """Sum (W,) of the integrals of x (linear + poly[0] x + ...) from 0 to x (n, W), or to the norms of x (n, 3, W)."""
     order = np.arange(poly.shape[1])[None, :, None] + 3
-    size, square = (x, x * x) if x.ndim == 2 else (safe.norm(x), spatial.dot(x, x))
+    size, square = (x, x * x) if x.ndim == 2 else (safe.norm(x), dot(x, x))
     return jnp.sum(square * polynomial(linear / 2, poly / jnp.asarray(order, poly.dtype), size), axis=0)
 
 

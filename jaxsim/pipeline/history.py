@@ -19,7 +19,7 @@ from jaxsim.model import Model
 from jaxsim.structure.channels import Channels, actuator_channels, controls_of, sensor_channels
 from jaxsim.structure.controls import rest_controls
 
-__all__ = ["initial_history", "insert", "is_due", "read", "replace_channels", "user_slot"]
+__all__ = ["initial_history", "insert", "is_due", "later", "read", "replace_channels", "user_slot"]
 
 _NEAR = 0.01
 """In float32, part of a timestep within which two times are the same: many steps' sums differ in the last digits."""

@@ -17,7 +17,7 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit
-from jaxsim.math.axis import add_rows, concat, take
+from jaxsim.math.axis import add_rows, concat, stitch, take
 from jaxsim.math.six import multiply6, solve6
 from jaxsim.model import Model
 from jaxsim.pipeline.coriolis import bias_slope, bias_slope_free
@@ -122,7 +122,7 @@ def _flat(x: Array) -> Array:
 
 def _ordered(parts: list[Array], layout: FreeTrees) -> Array:
     """Rows of all dofs from those of the rest, then of the free trees."""
-    return take(concat(parts), np.argsort(np.concatenate([layout.rest, layout.dofs.reshape(-1)])))
+    return stitch(parts, [layout.rest, layout.dofs.reshape(-1)])
 
 
 def fast_system(model: Model, data: Data) -> FastSystem:

@@ -16,8 +16,9 @@ from jaxsim.data import Data
 from jaxsim.enums import JointType
 from jaxsim.math import spatial
 from jaxsim.math.axis import add_rows, concat, mask_product, take
+from jaxsim.math.constants import MINVAL
 from jaxsim.math.stage import stage
-from jaxsim.math.vector import scale
+from jaxsim.math.vector import cross, scale
 from jaxsim.model import Model
 from jaxsim.pipeline.added import added_by_actuators
 from jaxsim.pipeline.tendon.armature import tendon_armature
@@ -27,9 +28,6 @@ from jaxsim.structure.sparsity import tree_structure
 from jaxsim.structure.trees import m_entries, tree
 
 __all__ = ["com_pos", "crb", "joint_inertia", "root_offset", "subtree_mass"]
-
-_MIN_MASS = 1e-15
-"""Subtrees lighter than this (kg) have their centre of mass at the body's own."""
 
 
 def root_offset(model: Model, data: Data, points: Array, bodies: np.ndarray) -> Array:
@@ -54,7 +52,7 @@ def com_pos(model: Model, data: Data) -> Data:
 
 @stage
 def _centres(moment: Array, mass: Array, own: Array) -> Array:
-    heavy = mass >= _MIN_MASS
+    heavy = mass >= MINVAL
     return jnp.where(heavy, moment / jnp.where(heavy, mass, 1), own)
 
 
@@ -102,7 +100,7 @@ def _motion_axes(xaxis: Array, xmat: Array, xanchor: Array, com: Array, *, stati
     axis = take(concat(parts), source)
     arm = take(com, static.body_rootid[static.dof_bodyid]) - take(xanchor, static.dof_jntid)
     turns = jnp.asarray(rotation[:, None, None], axis.dtype)
-    return concat([axis * turns, turns * spatial.cross(axis, arm) + (1 - turns) * axis], axis=1)
+    return concat([axis * turns, turns * cross(axis, arm) + (1 - turns) * axis], axis=1)
 
 
 def crb(model: Model, data: Data) -> Data:

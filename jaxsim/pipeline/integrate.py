@@ -9,7 +9,7 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit, JointType
 from jaxsim.math import quaternion as quat
-from jaxsim.math.axis import concat, take, take_blocks
+from jaxsim.math.axis import stitch, take, take_blocks
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import next_activation, rewrap_activations
 from jaxsim.pipeline.history import later
@@ -47,7 +47,7 @@ def integrate_pos(model: Model, qpos: Array, qvel: Array, dt: Array) -> Array:
         turned = quat.integrate(take_blocks(qpos, quat_q, 4), take_blocks(qvel, quat_v, 3), dt)
         parts.append(turned.reshape(-1, turned.shape[-1]))
         index.append((quat_q[:, None] + np.arange(4)).reshape(-1))
-    return take(concat(parts), np.argsort(np.concatenate(index))) if parts else qpos
+    return stitch(parts, index) if parts else qpos
 
 
 def difference_pos(model: Model, start: Array, end: Array, dt: Array) -> Array:
@@ -63,7 +63,7 @@ def difference_pos(model: Model, start: Array, end: Array, dt: Array) -> Array:
         index.append((quat_v[:, None] + np.arange(3)).reshape(-1))
     if not parts:
         return jnp.zeros((0, start.shape[-1]), start.dtype)
-    return take(concat(parts), np.argsort(np.concatenate(index))) / dt
+    return stitch(parts, index) / dt
 
 
 def advance(model: Model, data: Data, act_dot: Array, qacc: Array, qvel: Array | None = None) -> Data:

@@ -25,7 +25,7 @@ _KEPT = ("qfrc_smooth", "qacc_smooth", "solver_niter", "solver_gradient", "solve
 """Results that inverse dynamics have no use for."""
 
 
-def discrete_acc(model: Model, data: Data) -> Data:
+def _discrete_acc(model: Model, data: Data) -> Data:
     """Turns qacc, a change of velocity over the timestep, into the acceleration at its beginning (mj_discreteAcc)."""
     build = INTEGRATORS[model.opt.integrator].system
     system = None if build is None or not model.nv else build(model, data)
@@ -39,7 +39,7 @@ def native_inverse(model: Model, state: State, qacc: Array) -> Data:
     """Inverse dynamics of accelerations (nv, W)."""
     data = run((fwd_actuation,), model, motion(model, state).replace(qacc=qacc))
     if model.opt.enableflags & EnableBit.INVDISCRETE:
-        data = run((discrete_acc,), model, data)
+        data = run((_discrete_acc,), model, data)
     data = sensors(model, run((make_constraint, inv_constraint), model, data))
     return data.replace(qfrc_inverse=required_force(model, data), qacc=qacc, work=None)
 

@@ -11,8 +11,9 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import ObjType
 from jaxsim.math import quaternion as quat
-from jaxsim.math.axis import concat, take
-from jaxsim.math.spatial import cross, shift_motion
+from jaxsim.math.axis import concat, stitch, take
+from jaxsim.math.spatial import shift_motion
+from jaxsim.math.vector import cross
 from jaxsim.model import Model
 from jaxsim.pipeline.inertia import root_offset
 
@@ -65,7 +66,7 @@ def _collect(
         chosen = np.flatnonzero(types == kind)
         parts.append(table[ObjType(kind)](model, data, ids[chosen]))
         order.append(chosen)
-    return take(concat(parts), np.argsort(np.concatenate(order)))
+    return stitch(parts, order)
 
 
 def position(model: Model, data: Data, types: np.ndarray, ids: np.ndarray) -> Array:

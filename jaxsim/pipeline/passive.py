@@ -11,9 +11,10 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit, JointType
 from jaxsim.math import quaternion as quat
-from jaxsim.math import safe, spatial
-from jaxsim.math.axis import concat, mask_product, take, take_blocks
+from jaxsim.math import safe
+from jaxsim.math.axis import concat, mask_product, stitch, take, take_blocks
 from jaxsim.math.stage import stage
+from jaxsim.math.vector import cross, dot
 from jaxsim.model import Model
 from jaxsim.pipeline.added import added_by_actuators
 from jaxsim.pipeline.adhesion import adhesion_force
@@ -118,8 +119,7 @@ def _joint_springs(model: Model, data: Data) -> Array:
         linear, poly = take(model.jnt_stiffness, joints), take(model.jnt_stiffnesspoly, joints)
         forces.append(_pull(x, linear, poly))
         dofs.append(index.reshape(-1))
-    order = np.argsort(np.concatenate(dofs))
-    return take(concat(forces), order)
+    return stitch(forces, dofs)
 
 
 @stage
@@ -131,7 +131,7 @@ def _pull(x: Array, linear: Array, poly: Array) -> Array:
     return f.reshape(-1, f.shape[-1])
 
 
-def damping_coefficients(model: Model) -> tuple[Array, Array]:
+def _damping_coefficients(model: Model) -> tuple[Array, Array]:
     """Linear (nv, W) and polynomial (nv, order, W) damping of dofs, with what actuators add."""
     linear = model.dof_damping + added_by_actuators(model, model.actuator_damping)
     return linear, model.dof_dampingpoly + added_by_actuators(model, model.actuator_dampingpoly)
@@ -139,12 +139,12 @@ def damping_coefficients(model: Model) -> tuple[Array, Array]:
 
 def damping_slope(model: Model, data: Data) -> Array:
     """Derivative (nv, W) of minus the dof damper force with respect to velocity."""
-    return _slope(*damping_coefficients(model), data.qvel)
+    return _slope(*_damping_coefficients(model), data.qvel)
 
 
 def tendon_damping_slope(model: Model, data: Data) -> Array:
     """Derivative (ntendon, W) of minus the tendon damper force with respect to the tendon's velocity."""
-    return _slope(*tendon_damping_coefficients(model), data.ten_velocity)
+    return _slope(*_tendon_damping_coefficients(model), data.ten_velocity)
 
 
 def _slope(linear: Array, poly: Array, v: Array) -> Array:
@@ -154,7 +154,7 @@ def _slope(linear: Array, poly: Array, v: Array) -> Array:
 
 
 def _joint_dampers(model: Model, data: Data) -> Array:
-    linear, poly = damping_coefficients(model)
+    linear, poly = _damping_coefficients(model)
     return -data.qvel * polynomial(linear, poly, jnp.abs(data.qvel))
 
 
@@ -182,7 +182,7 @@ def tendon_dampers(model: Model, data: Data) -> Array | None:
     """The same of their dampers."""
     if model.opt.disableflags & DisableBit.DAMPER or not damps_tendons(model):
         return None
-    linear, poly = tendon_damping_coefficients(model)
+    linear, poly = _tendon_damping_coefficients(model)
     v = data.ten_velocity
     return -v * polynomial(linear, poly, jnp.abs(v))
 
@@ -198,7 +198,7 @@ def damps_tendons(model: Model) -> bool:
     return model.ntendon > 0 and any(model.has(name) for name in names)
 
 
-def tendon_damping_coefficients(model: Model) -> tuple[Array, Array]:
+def _tendon_damping_coefficients(model: Model) -> tuple[Array, Array]:
     """Linear (ntendon, W) and polynomial (ntendon, order, W) damping of tendons, with what actuators add."""
     linear = model.tendon_damping + added_by_actuators(model, model.actuator_damping, to_tendons=True)
     poly = model.tendon_dampingpoly + added_by_actuators(model, model.actuator_dampingpoly, to_tendons=True)
@@ -216,5 +216,5 @@ def _gravity_compensation(model: Model, data: Data) -> Array:
     moment = mask_product(carried, weight * arm)
     lift = -model.opt.gravity[None]
     force = mask_product(carried, weight) * lift
-    torque = spatial.cross(moment, lift)
-    return spatial.dot(data.cdof, concat([torque, force], axis=1))
+    torque = cross(moment, lift)
+    return dot(data.cdof, concat([torque, force], axis=1))

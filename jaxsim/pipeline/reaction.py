@@ -11,8 +11,8 @@ from jaxsim.enums import ConeType, EqType, ObjType
 from jaxsim.math import quaternion as quat
 from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.math.gather import add_by_world
-from jaxsim.math.spatial import cross, matvec, matvec_transposed
 from jaxsim.math.stage import platform
+from jaxsim.math.vector import cross, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.solver import pyramid
 from jaxsim.solver.surface import adhesive

@@ -23,9 +23,9 @@ from jaxsim.pytree import Record, leaf
 
 __all__ = ["rk4"]
 
-RK4_STEP = (0.0, 0.5, 0.5, 1.0)
+_STAGE_STEP = (0.0, 0.5, 0.5, 1.0)
 """Fraction of the timestep at which each Runge-Kutta stage stands."""
-RK4_WEIGHT = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+_STAGE_WEIGHT = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
 """Weight of each stage's derivative in the step."""
 
 
@@ -40,7 +40,7 @@ def rk4(model: Model, state: State, known: Found) -> tuple[Data, Found]:
     width = width_of((model, start))
     start = start.replace(**_full_width(_select(start, (*_STATE, *_CARRIED)), width))
 
-    def stage(carry: tuple[dict[str, Array], Slope, Slope], table: tuple[Any, ...]) -> Any:
+    def stage(carry: tuple[dict[str, Array], _Slope, _Slope], table: tuple[Any, ...]) -> Any:
         """One evaluation of the dynamics: after `before`, along `slope`; adds its own slope to `total`."""
         before, slope, total = carry
         index, fraction, weight, *told = table
@@ -53,13 +53,13 @@ def rk4(model: Model, state: State, known: Found) -> tuple[Data, Found]:
             warning=before["warning"],
         )
         after = dynamics(model, integration_state(at), told[0] if told else known)
-        slope = _full_width(Slope(qpos=after.qvel, qvel=after.qacc, act=after.act_dot), width)
+        slope = _full_width(_Slope(qpos=after.qvel, qvel=after.qacc, act=after.act_dot), width)
         total = jax.tree.map(lambda s, d: s + weight * d, total, slope)
         if model.nsensor:
             seen = lax.cond(
                 index == 0,
-                lambda: _full_width(_select(remaining_sensors(model, after), OBSERVED), width),
-                lambda: {name: before[name] for name in OBSERVED},
+                lambda: _full_width(_select(remaining_sensors(model, after), _OBSERVED), width),
+                lambda: {name: before[name] for name in _OBSERVED},
             )
             after = after.replace(**seen)
         found = after.work.found
@@ -68,9 +68,9 @@ def rk4(model: Model, state: State, known: Found) -> tuple[Data, Found]:
         return (after, slope, total), found
 
     zero = jnp.zeros_like(start.qvel)
-    slope = Slope(qpos=zero, qvel=zero, act=jnp.zeros_like(start.act))
+    slope = _Slope(qpos=zero, qvel=zero, act=jnp.zeros_like(start.act))
     dtype = start.qvel.dtype
-    tables: list[Any] = [jnp.arange(4), jnp.asarray(RK4_STEP, dtype), jnp.asarray(RK4_WEIGHT, dtype)]
+    tables: list[Any] = [jnp.arange(4), jnp.asarray(_STAGE_STEP, dtype), jnp.asarray(_STAGE_WEIGHT, dtype)]
     if known.solution is not None:
         tables.append(known)
     # results that no stage changes, or that all worlds share, are not carried through the loop for each world
@@ -81,7 +81,7 @@ def rk4(model: Model, state: State, known: Found) -> tuple[Data, Found]:
     n = results.num_leaves
     fixed = invariant_results(traced)[:n]
 
-    def whole(leaves: Sequence[Array]) -> tuple[Data, Slope, Slope]:
+    def whole(leaves: Sequence[Array]) -> tuple[Data, _Slope, _Slope]:
         left = iter(leaves)
         return jax.tree.unflatten(results, [next(left) if x is None else x for x in fixed])
 
@@ -101,7 +101,7 @@ def rk4(model: Model, state: State, known: Found) -> tuple[Data, Found]:
     return advance(model, last.replace(**_select(start, _STATE)), total.act, total.qvel, total.qpos), every
 
 
-class Slope(Record):
+class _Slope(Record):
     """Time derivative of the state, native layout."""
 
     qpos: Array = leaf("nv", "velocity, m/s and rad/s")
@@ -109,11 +109,11 @@ class Slope(Record):
     act: Array = leaf("na", "1/s")
 
 
-OBSERVED = ("sensordata", "cacc", "cfrc_int", "cfrc_ext", "subtree_linvel", "subtree_angmom")
+_OBSERVED = ("sensordata", "cacc", "cfrc_int", "cfrc_ext", "subtree_linvel", "subtree_angmom")
 """Fields that the sensors fill."""
 _STATE = ("time", "qpos", "qvel", "act")
 """Fields that a stage moves, from the beginning of the step."""
-_CARRIED = ("qacc_warmstart", "warning", *OBSERVED)
+_CARRIED = ("qacc_warmstart", "warning", *_OBSERVED)
 """Fields that a stage has from the one before."""
 
 

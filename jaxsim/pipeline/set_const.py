@@ -19,7 +19,7 @@ from jaxsim.data import Data
 from jaxsim.enums import EqType, JointType, ObjType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
-from jaxsim.math.axis import add_rows, concat, mask_product, take
+from jaxsim.math.axis import add_rows, concat, mask_product, stitch, take
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.dense_inverse import inverse, product
 from jaxsim.math.gather import width_of
@@ -141,7 +141,7 @@ def _equality(model: Model, data: Data) -> Array:
         jnp.zeros_like(take(model.eq_data, sites)),
         take(model.eq_data, rest),
     ]
-    return take(concat(parts), np.argsort(np.concatenate([connect, weld, sites, rest])))
+    return stitch(parts, [connect, weld, sites, rest])
 
 
 def _carry(data: Data, point: Array, source: np.ndarray, target: np.ndarray) -> Array:

@@ -9,7 +9,7 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import GeomType, JointType
 from jaxsim.math import safe
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import concat, replace_rows, take
 from jaxsim.model import Model
 
 __all__ = ["dof_lengths", "field_sizes"]
@@ -24,9 +24,8 @@ def field_sizes(model: Model) -> dict[str, Array]:
     if not len(terrain):
         return {}
     width, depth, height, base = (take(model.hfield_size, model.geom_dataid[terrain])[:, k] for k in range(4))
-    rest = np.setdiff1d(np.arange(model.ngeom), terrain)
-    sizes = [jnp.stack([width, depth, height / 4 + base / 2], axis=1), take(model.geom_size, rest)]
-    return {"geom_size": take(concat(sizes), np.argsort(np.concatenate([terrain, rest])))}
+    sizes = jnp.stack([width, depth, height / 4 + base / 2], axis=1)
+    return {"geom_size": replace_rows(model.geom_size, terrain, sizes)}
 
 
 def dof_lengths(model: Model, data: Data) -> Array:

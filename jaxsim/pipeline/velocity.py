@@ -16,8 +16,9 @@ from jaxsim.data import Data
 from jaxsim.enums import DisableBit
 from jaxsim.math import spatial
 from jaxsim.math.axis import concat, mask_product, split, take
+from jaxsim.math.constants import MINVAL
 from jaxsim.math.stage import stage
-from jaxsim.math.vector import scale
+from jaxsim.math.vector import cross, dot, matvec, matvec_transposed, scale
 from jaxsim.model import Model
 from jaxsim.pipeline.inertia import root_offset, subtree_mass
 from jaxsim.pytree import Static
@@ -80,7 +81,7 @@ def _wrenches_of_motion(data: Data, cacc: Array) -> Array:
 @stage
 def project(cdof: Array, wrenches: Array, *, static: Static) -> Array:
     """Generalized force (nv, W) of wrenches on bodies about the centres of mass of their trees."""
-    return spatial.dot(cdof, mask_product(tree(static).carried, wrenches))
+    return dot(cdof, mask_product(tree(static).carried, wrenches))
 
 
 def rne(model: Model, data: Data, flg_acc: bool = False) -> Data:
@@ -99,7 +100,7 @@ def rne(model: Model, data: Data, flg_acc: bool = False) -> Data:
 def apply_wrenches(model: Model, data: Data, force: Array, torque: Array, points: Array) -> Array:
     """Generalized force (nv, W) of forces and torques (nbody, 3, W) applied to bodies at points, world axes."""
     arm = root_offset(model, data, points, np.arange(model.nbody))
-    wrenches = concat([torque + spatial.cross(arm, force), force], axis=1)
+    wrenches = concat([torque + cross(arm, force), force], axis=1)
     return project(data.cdof, wrenches, static=model.static)
 
 
@@ -123,7 +124,7 @@ def rne_postconstraint(model: Model, data: Data, acting: Array) -> Data:
     """
     arm = root_offset(model, data, data.xipos, np.arange(model.nbody))
     force, torque = split(data.xfrc_applied, (3, 3), axis=1)
-    external = concat([torque + spatial.cross(arm, force), force], axis=1) + acting
+    external = concat([torque + cross(arm, force), force], axis=1) + acting
     is_body = np.ones((model.nbody, 1, 1))
     is_body[0] = 0
     external = external * jnp.asarray(is_body, external.dtype)
@@ -140,17 +141,17 @@ def subtree_vel(model: Model, data: Data) -> Data:
     velocity = spatial.shift_motion(data.cvel, arm)
     angular, linear = split(velocity, (3, 3), axis=1)
     momentum = model.body_mass[:, None] * linear
-    own = spatial.matvec_transposed(data.ximat, angular) * model.body_inertia
-    spin = spatial.matvec(data.ximat, own)
+    own = matvec_transposed(data.ximat, angular) * model.body_inertia
+    spin = matvec(data.ximat, own)
     total = mask_product(masks.descendants, momentum)
-    linvel = total / jnp.maximum(subtree_mass(model), 1e-15)[:, None]
-    about_root = spin + spatial.cross(arm, momentum)
+    linvel = total / jnp.maximum(subtree_mass(model), MINVAL)[:, None]
+    about_root = spin + cross(arm, momentum)
     about_root = mask_product(masks.descendants, about_root)
     moved = root_offset(model, data, data.subtree_com, np.arange(model.nbody))
-    angmom = about_root - spatial.cross(moved, total)
+    angmom = about_root - cross(moved, total)
     roots = np.flatnonzero((model.body_parentid == 0) & (np.arange(model.nbody) > 0))
     if len(roots):
         apart = take(data.subtree_com, roots) - data.subtree_com[:1]
-        orbital = jnp.sum(spatial.cross(apart, take(total, roots)), axis=0, keepdims=True)
+        orbital = jnp.sum(cross(apart, take(total, roots)), axis=0, keepdims=True)
         angmom = concat([angmom[:1] + orbital, angmom[1:]])
     return data.replace(subtree_linvel=linvel, subtree_angmom=angmom)

@@ -16,7 +16,7 @@ from jaxsim.data import Data
 from jaxsim.enums import EqType, ObjType
 from jaxsim.math import quaternion
 from jaxsim.math.axis import add_rows, concat, mask_product, take
-from jaxsim.math.spatial import cross, dot, matvec
+from jaxsim.math.vector import cross, dot, matvec
 from jaxsim.model import Model
 from jaxsim.solver.impedance import Impedance, impedance, regularisation
 from jaxsim.solver.jacobian import DenseJacobian

@@ -53,7 +53,7 @@ __all__ = [
     "substitute",
 ]
 
-BLOCK = 2
+_BLOCK = 2
 """Most rows eliminated together; the elimination inverts such a block in closed form."""
 
 LARGE = 48
@@ -196,7 +196,7 @@ def blocks_of(structure: TreeStructure) -> tuple[Block, ...]:
     """Blocks from the root to the leaves."""
     spans = []
     for start, end in chains_of(structure):
-        pieces = -(-(end - start) // BLOCK)
+        pieces = -(-(end - start) // _BLOCK)
         parts = np.array_split(np.arange(start, end), pieces)
         spans += [(int(part[0]), int(part[-1]) + 1) for part in parts]
     place = {(int(i), int(j)): k for k, (i, j) in enumerate(zip(structure.rows, structure.cols, strict=True))}

@@ -54,7 +54,7 @@ def _moved(static: Static, i: int) -> np.ndarray:
     )
 
 
-DOFS: dict[TrnType, Callable[[Static, int], list[list[int]]]] = {
+_DOFS: dict[TrnType, Callable[[Static, int], list[list[int]]]] = {
     TrnType.JOINT: _on_joint,
     TrnType.JOINTINPARENT: _on_joint,
     TrnType.SLIDERCRANK: _between_sites,
@@ -70,7 +70,7 @@ DOFS: dict[TrnType, Callable[[Static, int], list[list[int]]]] = {
 def _outputs(static: Static) -> tuple[list[list[int]], ...]:
     """The dofs of each force output of each actuator."""
     kinds = [TrnType(k) for k in static.actuator_trntype.tolist()]
-    return tuple(DOFS[kind](static, i) if kind in DOFS else [[]] for i, kind in enumerate(kinds))
+    return tuple(_DOFS[kind](static, i) if kind in _DOFS else [[]] for i, kind in enumerate(kinds))
 
 
 @functools.lru_cache(maxsize=64)

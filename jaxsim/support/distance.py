@@ -42,8 +42,8 @@ def geom_distance(
     Args:
       model: the model.
       data: one world; `geom_xpos` and `geom_xmat` are read.
-      geom1: the first geom.
-      geom2: the second geom.
+      geom1: id of the first geom, a Python integer: each pair has a program of its own.
+      geom2: id of the second geom, likewise.
       distmax: distance from which on geoms are not told apart, m.
 
     Returns:

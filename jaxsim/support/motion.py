@@ -65,7 +65,7 @@ def object_velocity(model: Model, data: Data, objtype: int, objid: int, local: b
       model: the model.
       data: after `com_vel`.
       objtype: enums.ObjType of a body (its centre of mass and inertial axes), xbody, geom, site or camera.
-      objid: its id.
+      objid: its id, a Python integer: each object has a program of its own.
       local: whether components are along the object's axes, else the world's.
 
     Raises:

@@ -24,48 +24,36 @@ from jaxsim.hints import hint
 __all__ = ["Config", "ConfigError", "Ppo", "Shac", "change", "parse", "read", "write"]
 
 
-_BOUNDS: dict[str, tuple[Callable[[Any], bool], tuple[str, ...]]] = {
-    "at least 1": (
+_BOUNDS: list[tuple[str, Callable[[Any], bool], str]] = [
+    (
+        "at least 1",
         lambda x: x >= 1,
-        (
-            *(
-                "steps",
-                "worlds",
-                "evals",
-                "eval_worlds",
-                "shac.horizon",
-                "shac.critic_epochs",
-                "shac.critic_batches",
-            ),
-            *("ppo.unroll_length", "ppo.batch_size", "ppo.num_minibatches", "ppo.num_updates_per_batch"),
-        ),
+        "steps worlds evals eval_worlds shac.horizon shac.critic_epochs shac.critic_batches "
+        "ppo.unroll_length ppo.batch_size ppo.num_minibatches ppo.num_updates_per_batch",
     ),
-    "at least 1, or 0 for all": (lambda x: x >= 0, ("keep",)),
-    "at least 0": (
+    ("at least 1, or 0 for all", lambda x: x >= 0, "keep"),
+    (
+        "at least 0",
         lambda x: 0 <= x < math.inf,
-        ("seed", "shac.policy_rate", "shac.critic_rate", "ppo.learning_rate", "ppo.entropy_cost"),
+        "seed shac.policy_rate shac.critic_rate ppo.learning_rate ppo.entropy_cost",
     ),
-    "positive": (
+    (
+        "positive",
         lambda x: 0 < x < math.inf,
-        (
-            "reward_scale",
-            "shac.deviation",
-            "shac.clip",
-            "shac.reach",
-            "ppo.clipping_epsilon",
-            "ppo.max_grad_norm",
-        ),
+        "reward_scale shac.deviation shac.clip shac.reach ppo.clipping_epsilon ppo.max_grad_norm",
     ),
-    "in [0, 1]": (
+    (
+        "in [0, 1]",
         lambda x: 0 <= x <= 1,
-        ("shac.discount", "shac.trace", "shac.slowness", "ppo.discounting", "ppo.gae_lambda"),
+        "shac.discount shac.trace shac.slowness ppo.discounting ppo.gae_lambda",
     ),
-    "widths of at least 1": (
+    (
+        "widths of at least 1",
         lambda x: all(isinstance(width, int) and width >= 1 for width in x),
-        ("shac.policy", "shac.critic", "ppo.policy", "ppo.critic"),
+        "shac.policy shac.critic ppo.policy ppo.critic",
     ),
-}
-"""What numbers must be, in words and as a test, and which settings."""
+]
+"""What numbers must be, in words and as a test, and the settings that must, by dotted name."""
 
 
 class ConfigError(ValueError):
@@ -310,8 +298,8 @@ def _check(config: Config, where: str) -> None:
     if config.algorithm not in kinds:
         known = hint(config.algorithm, kinds)
         raise ConfigError(f"{where}: no algorithm {config.algorithm!r}{known}; there are {', '.join(kinds)}")
-    for words, (holds, settings) in _BOUNDS.items():
-        for name in settings:
+    for words, holds, settings in _BOUNDS:
+        for name in settings.split():
             value = functools.reduce(getattr, name.split("."), config)
             if not holds(value):
                 raise ConfigError(f"{where}: {name} is {value}, and must be {words}")

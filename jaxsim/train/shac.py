@@ -27,7 +27,7 @@ from jaxsim.train.config import Config, Shac
 from jaxsim.train.networks import Critic, Policy, squash
 from jaxsim.train.normalise import Statistics
 
-__all__ = ["Learner", "Trainer"]
+__all__ = ["Learner", "Trainer", "Window"]
 
 
 @jax.tree_util.register_dataclass

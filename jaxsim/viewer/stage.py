@@ -19,7 +19,7 @@ from jaxsim.viewer.gltf import glb
 from jaxsim.viewer.poses import POSE, Moment, contacts_of, frame_of, place
 from jaxsim.viewer.scene import Part, Scene, make_scene
 
-__all__ = ["Stage"]
+__all__ = ["Stage", "camera_wxyz"]
 
 _FOVY = 45.0
 """Field of view where the model wants parallel rays, which the browser has not, degrees."""

@@ -136,7 +136,7 @@ def test_nothing_is_measured_without_the_first_engine():
         compare_within(20, Path("ant.xml"), ("mjx",), measure=_mjx_hangs, worlds=1)
 
 
-def test_a_task_of_a_device(tmp_path):
+def test_a_task_of_a_device():
     """What a process of it measures, and the page; a CPU has no kernels to show."""
     results = []
     for engine in ("jaxsim", "mujoco"):

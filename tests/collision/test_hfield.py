@@ -51,8 +51,8 @@ def scene(assets: str, *geoms: str) -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(xml)
 
 
-def on_field(kind: str, attributes: str = 'margin=".05"') -> mujoco.MjModel:
-    ground = f'type="hfield" hfield="bumps" pos=".1 .2 .05" euler="10 20 30" {attributes}'
+def on_field(kind: str) -> mujoco.MjModel:
+    ground = 'type="hfield" hfield="bumps" pos=".1 .2 .05" euler="10 20 30" margin=".05"'
     return scene(hfield("bumps", 7, 8, "2 1.5 .3 .2"), ground, oracle.SHAPES[kind])
 
 

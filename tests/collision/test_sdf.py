@@ -344,9 +344,9 @@ BENCH = (
 """Outline of a channel with a flat ground between slanting walls, x and z."""
 
 
-def channel(half=0.5):
+def channel():
     """Vertices and faces of the channel, along y."""
-    points = [(x, y, z) for y in (-half, half) for x, z in BENCH]
+    points = [(x, y, z) for y in (-0.5, 0.5) for x, z in BENCH]
     n = len(BENCH)
     sides = [f for i in range(n) for j in [(i + 1) % n] for f in ((j, i, j + n), (j + n, i, i + n))]
     caps = [(0, 1, 5), (1, 4, 5), (1, 2, 4), (2, 3, 4), (0, 5, 6), (0, 6, 7)]

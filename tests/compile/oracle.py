@@ -9,13 +9,13 @@ import mujoco
 import numpy as np
 
 from jaxsim.collision.field import without_voxels
-from jaxsim.compile import load_model
+from jaxsim.compile import Spec, load_model
 from jaxsim.hooks import Hooks
 from jaxsim.interop.mujoco import put_model
 from jaxsim.model import Model
 from jaxsim.pytree import Record, held_record
 
-__all__ = ["TOLERANCE", "check", "check_file", "differences"]
+__all__ = ["TOLERANCE", "check", "check_file", "check_spec", "differences"]
 
 TOLERANCE = 1e-6
 """Relative, in the max norm: what the project promises. Smooth fields agree to about 1e-13."""
@@ -75,4 +75,10 @@ def check(xml: str, assets: dict[str, bytes] | None = None) -> Model:
 def check_file(path: str) -> None:
     """Compiles a file with both compilers."""
     found = differences(load_model(path), put_model(mujoco.MjModel.from_xml_path(path)))
+    assert not found, found
+
+
+def check_spec(spec: Spec, theirs: mujoco.MjModel) -> None:
+    """Compiles a specification, and compares it with the C compiler's model."""
+    found = differences(spec.compile(), put_model(theirs))
     assert not found, found

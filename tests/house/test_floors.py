@@ -1,6 +1,7 @@
 """The house's floors: an import only goes down, or stays on its floor, and none hides in a function to dodge that."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,21 @@ def test_imports_go_down(path: Path):
 def test_every_floor_exists():
     there = {p.stem for p in ROOT.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
     assert set(HEIGHT) == there - {"__init__"}
+
+
+@pytest.mark.parametrize("path", _modules(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_what_files_import_of_each_other_is_public(path: Path):
+    """It stands in `__all__`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("jaxsim."):
+            continue
+        place = ROOT.joinpath(*node.module.split(".")[1:])
+        source = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        public = re.search(r"__all__ = \[(.*?)\]", source.read_text(), re.S)
+        for name in (alias.name for alias in node.names):
+            module = place.is_dir() and ((place / name).is_dir() or (place / f"{name}.py").is_file())
+            listed = public and f'"{name}"' in public[1]
+            assert module or listed, f"line {node.lineno}: {node.module}.{name}"
 
 
 @pytest.mark.parametrize("folder", ["math", "structure", "collision", "solver", "pipeline"])

@@ -40,8 +40,8 @@ def simulated(xml, ctrl, qpos=None, qvel=None):
     return {name: np.array(path) for name, path in paths.items()}
 
 
-def noisy(paths, sigma, seed=0):
-    rng = np.random.default_rng(seed)
+def noisy(paths, sigma):
+    rng = np.random.default_rng(0)
     return {
         name: x + sigma[name] * rng.standard_normal(x.shape) for name, x in paths.items() if name in sigma
     }
@@ -317,7 +317,7 @@ def test_a_model_of_another_precision():
 
 
 def test_a_sensor_that_is_not_there():
-    with pytest.raises(KeyError, match="nearest: speed"):
+    with pytest.raises(KeyError, match="did you mean 'speed'"):
         identify.build_residual(model, unknown(model), [identify.Trajectory(CTRL, QPOS)], sensors=["sped"])
 
 

@@ -104,7 +104,7 @@ def test_wrong_arguments(call, message):
 
 
 def test_names_that_are_not_there():
-    with pytest.raises(KeyError, match="nearest: arm"):
+    with pytest.raises(KeyError, match="did you mean 'arm'"):
         identify.parameter(model, "body_mass", "arms")
     with pytest.raises(KeyError, match="no body named"):
         identify.body_inertia(model, "leg")

@@ -74,10 +74,10 @@ def full_J(m, d):
     return d.efc_J.reshape(d.nefc, m.nv)
 
 
-def assert_same(m, ours, theirs, fields=FIELDS):
+def assert_same(m, ours, theirs):
     for name in COUNTS:
         assert getattr(ours, name) == getattr(theirs, name), name
-    for name in (*fields, *ROWS):
+    for name in (*FIELDS, *ROWS):
         assert error(getattr(ours, name), getattr(theirs, name)) < TOLERANCE, name
     for name in CONTACT:
         assert error(getattr(ours.contact, name), getattr(theirs.contact, name)) < TOLERANCE, name

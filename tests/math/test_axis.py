@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxsim.math.axis import add_rows, concat, contract, mask_product, take
+from jaxsim.math.axis import add_rows, concat, contract, mask_product, replace_rows, stitch, take
 
 INDEX = [
     [0, 1, 2, 3, 4],
@@ -34,6 +34,15 @@ def test_take_and_its_transpose(index):
 
 def test_take_of_integers():
     np.testing.assert_array_equal(take(jnp.arange(6).reshape(3, 2), np.array([2, 0])), [[4, 5], [0, 1]])
+
+
+def test_rows_are_put_together():
+    x = jnp.arange(12.0).reshape(4, 3)
+    parts, rows = [x[:1], x[1:]], [np.array([2]), np.array([3, 0, 1])]
+    np.testing.assert_array_equal(stitch(parts, rows), x[np.array([2, 3, 0, 1])])
+    np.testing.assert_array_equal(
+        replace_rows(x, np.array([3, 1]), -x[:2, :1]), [x[0], [-3, -3, -3], x[2], [0, 0, 0]]
+    )
 
 
 def test_mask_product_is_exact_for_ones():

@@ -8,9 +8,7 @@ import pytest
 
 from jaxsim import Spec, load_model
 from jaxsim.mjcf import MjcfError
-from tests.compile.oracle import check, differences
-
-from .oracle import assert_same_model
+from tests.compile.oracle import check, check_spec, differences
 
 CHILD = """<mujoco model="child">
   <compiler angle="radian" eulerseq="zyx" autolimits="false"/>
@@ -68,13 +66,13 @@ def parent(tmp_path: Path) -> Path:
 
 @pytest.mark.filterwarnings("ignore:Attach conflict")
 def test_same_as_the_oracle(parent: Path) -> None:
-    assert_same_model(Spec.from_file(parent), mujoco.MjModel.from_xml_path(str(parent)))
+    check_spec(Spec.from_file(parent), mujoco.MjModel.from_xml_path(str(parent)))
 
 
 @pytest.mark.filterwarnings("ignore:Attach conflict")
 def test_written_model_means_the_same(parent: Path) -> None:
     written = Spec.from_file(parent).to_xml()
-    assert_same_model(Spec.from_string(written), mujoco.MjModel.from_xml_path(str(parent)))
+    check_spec(Spec.from_string(written), mujoco.MjModel.from_xml_path(str(parent)))
 
 
 DEFAULTS = [
@@ -212,10 +210,10 @@ def test_cameras_and_lights_that_look_at_the_world(tag: str, mode: str, whole: s
 
 
 def test_self_attachment() -> None:
-    assert_same_model(Spec.from_string(SELF), mujoco.MjModel.from_xml_string(SELF))
+    check_spec(Spec.from_string(SELF), mujoco.MjModel.from_xml_string(SELF))
 
 
-def test_attaching_in_python(parent: Path) -> None:
+def test_attaching_in_python() -> None:
     spec, child = Spec(), Spec.from_string(CHILD)
     arm = child.find("body", "cb")
     assert arm is not None

@@ -162,7 +162,7 @@ def test_editing_is_checked_by_the_table() -> None:
     spec = Spec()
     body = spec.add(spec.worldbody, "body", name="a", pos=[1, 2, 3])
     geom = spec.add(body, "geom", type="box", size=(1, 1, 1), class_="main")
-    assert geom.classname == "main"
+    assert geom.get("class") == "main"
     geom["size"] = "2 2 2"
     np.testing.assert_array_equal(geom["size"], [2, 2, 2])
     for name, value in (

@@ -6,8 +6,7 @@ import pytest
 
 from jaxsim import Spec, load_model
 from jaxsim.mjcf import MjcfError
-
-from .oracle import assert_same_model
+from tests.compile.oracle import check_spec
 
 REFERRING = """<mujoco>
   <worldbody>
@@ -68,7 +67,7 @@ def test_numbers_of_a_keyframe_are_the_first_of_the_whole_model(numbers: str) ->
 
 @pytest.mark.parametrize("xml", [REFERRING, NESTED, KEYED.format(".5"), KEYED.format(".5 .6")])
 def test_same_as_the_oracle(xml: str) -> None:
-    assert_same_model(Spec.from_string(xml), mujoco.MjModel.from_xml_string(xml))
+    check_spec(Spec.from_string(xml), mujoco.MjModel.from_xml_string(xml))
 
 
 @pytest.mark.parametrize("xml", [REFERRING, NESTED])

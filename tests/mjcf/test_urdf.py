@@ -6,8 +6,7 @@ import pytest
 
 from jaxsim import Spec
 from jaxsim.mjcf import MjcfError
-
-from .oracle import assert_same_model
+from tests.compile.oracle import check_spec
 
 INERTIAL = """<inertial><origin xyz="{xyz}" rpy="{rpy}"/><mass value="{mass}"/>
   <inertia ixx="1" iyy="1.1" izz="1.2" ixy="0.1" ixz="0.2" iyz="-0.3"/></inertial>"""
@@ -55,16 +54,16 @@ def test_same_as_the_oracle(settings: str) -> None:
     xml = ROBOT.replace("</robot>", f"{EXTENSION.format(settings)}</robot>")
     spec = Spec.from_string(xml)
     assert spec.option["timestep"] == 0.01
-    assert_same_model(spec, mujoco.MjModel.from_xml_string(xml))
+    check_spec(spec, mujoco.MjModel.from_xml_string(xml))
 
 
 def test_world_link_is_the_world() -> None:
-    assert_same_model(Spec.from_string(WORLD), mujoco.MjModel.from_xml_string(WORLD))
+    check_spec(Spec.from_string(WORLD), mujoco.MjModel.from_xml_string(WORLD))
 
 
 def test_written_as_mjcf_it_means_the_same() -> None:
     written = Spec.from_string(ROBOT).to_xml()
-    assert_same_model(Spec.from_string(written), mujoco.MjModel.from_xml_string(ROBOT))
+    check_spec(Spec.from_string(written), mujoco.MjModel.from_xml_string(ROBOT))
 
 
 def test_meshes_are_shared_by_file_and_scale() -> None:
@@ -96,7 +95,7 @@ def test_what_cannot_follow_a_joint_is_ignored_as_in_the_oracle(kind: str, leade
     )
     with pytest.warns(UserWarning, match=f'<mimic> attribute joint="{leader}": ignored: j and {leader}'):
         spec = Spec.from_string(xml)
-    assert_same_model(spec, mujoco.MjModel.from_xml_string(xml))
+    check_spec(spec, mujoco.MjModel.from_xml_string(xml))
 
 
 JOINT = '<joint name="j" type="{}"><parent link="a"/><child link="{}"/>{}</joint>'

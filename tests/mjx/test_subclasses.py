@@ -91,7 +91,7 @@ def test_records_of_ones_own(scene):
     assert [field.name for field in Planner.fields()][:2] == ["model", "gains"]
 
 
-def test_models_that_are_arguments_of_a_program(scene):
+def test_models_that_are_arguments_of_a_program():
     """Of a traced System nobody knows what is zero; without tendons it has no springs of theirs all the same."""
     m = mujoco.MjModel.from_xml_string(
         "<mujoco><worldbody><body><joint/><geom size='.1' pos='.3 0 0'/></body></worldbody></mujoco>"

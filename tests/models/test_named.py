@@ -150,7 +150,7 @@ def test_batches_tracing_and_derivatives():
 
 def test_errors():
     _, model = load(PLAIN)
-    with pytest.raises(KeyError, match="no joint named 'trn'; nearest: turn"):
+    with pytest.raises(KeyError, match=r"no joint named 'trn' \(did you mean 'turn'\?\)"):
         model.joint("trn")
     with pytest.raises(IndexError, match="no body number 7; there are 3"):
         model.body(7)

@@ -394,10 +394,18 @@ def test_a_name_is_no_optimiser(optimiser):
         optimise.shooting(model, data, zeros, cost, optimiser)
 
 
-@pytest.mark.parametrize("planner", [optimise.cem, optimise.mppi])
-def test_a_number_is_no_key(planner):
+@pytest.mark.parametrize(
+    "sample",
+    [
+        lambda key: optimise.cem(model, data, zeros, cost, key),
+        lambda key: optimise.mppi(model, data, zeros, cost, key),
+        lambda key: optimise.mpc(model, data, zeros, lambda data, ctrl, key: ctrl, steps=1, key=key),
+        lambda key: optimise.randomised(jnp.sum, zeros, key, deviation=1.0),
+    ],
+)
+def test_a_number_is_no_key(sample):
     with pytest.raises(TypeError, match=r"key: 0 is no random key: jax\.random\.key\(0\)"):
-        planner(model, data, zeros, cost, 0)
+        sample(0)
 
 
 @pytest.mark.parametrize("planner", [optimise.ilqr, optimise.total_cost])

@@ -161,5 +161,5 @@ def test_smooth_onset_inside_of_jit():
 
 
 def test_smooth_onset_refuses_what_is_no_distance():
-    with pytest.raises(ValueError, match="positive distance"):
+    with pytest.raises(ValueError, match=r"reach=.*positive number"):
         optimise.smooth_onset(scene()[0], 0.0)

@@ -38,9 +38,9 @@ def _launch(
     return started
 
 
-def _until(log: Path, text: str, seconds: float = 240.0) -> str:
+def _until(log: Path, text: str) -> str:
     """What a process said, once it said this."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 240.0
     while not re.search(text, log.read_text()):
         assert time.monotonic() < end, log.read_text()
         time.sleep(0.1)

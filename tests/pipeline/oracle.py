@@ -63,9 +63,7 @@ def states(m, n=3, seed=0, spread=0.3):
     rng = np.random.default_rng(seed)
     for k in range(n):
         d = mujoco.MjData(m)
-        q = d.qpos.copy()
-        mujoco.mj_integratePos(m, q, spread * k * rng.standard_normal(m.nv), 1.0)
-        d.qpos[:] = q
+        mujoco.mj_integratePos(m, d.qpos, spread * k * rng.standard_normal(m.nv), 1.0)
         d.time = 0.3
         d.qvel[:] = rng.standard_normal(m.nv)
         d.ctrl[:] = rng.uniform(-1.5, 1.5, m.nu)

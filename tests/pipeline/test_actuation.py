@@ -80,9 +80,7 @@ def states(m, n=4):
     rng = np.random.default_rng(3)
     for k in range(n):
         d = mujoco.MjData(m)
-        q = d.qpos.copy()
-        mujoco.mj_integratePos(m, q, 0.4 * k * rng.standard_normal(m.nv), 1.0)
-        d.qpos[:] = q
+        mujoco.mj_integratePos(m, d.qpos, 0.4 * k * rng.standard_normal(m.nv), 1.0)
         d.qvel[:] = 2 * rng.standard_normal(m.nv) * (k > 0)
         d.ctrl[:] = rng.uniform(-2, 4, m.nu) * (k > 0)
         d.act[:] = rng.uniform(-0.4, 1.3, m.na) * (k > 0)

@@ -54,7 +54,7 @@ def zeros(model, data):
     return jax.tree.map(jnp.zeros_like, fields)
 
 
-def like(tree, seed, positive=()):
+def like(tree, seed):
     rng = np.random.default_rng(seed)
     draw = {k: rng.standard_normal(v.shape) for k, v in tree.items()}
     return {k: jnp.asarray(v) for k, v in draw.items()}

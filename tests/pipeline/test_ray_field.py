@@ -23,9 +23,9 @@ def scene(kind, half=(0.5, 0.5, 0.5), more=""):
       <geom {kind} {POSE}/>{more}</worldbody></mujoco>"""
 
 
-def of_function(distance, half=(0.5, 0.5, 0.5), more=""):
+def of_function(distance, more=""):
     """A geom with a distance function, and where it is."""
-    xml = scene('type="sdf" mesh="m"', half, more)
+    xml = scene('type="sdf" mesh="m"', more=more)
     model = jaxsim.user_sdf(jaxsim.load_model(xml), "m", distance)
     m = mujoco.MjModel.from_xml_string(xml)
     d = mujoco.MjData(m)

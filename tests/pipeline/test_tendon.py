@@ -64,9 +64,7 @@ def states(m, n=40, seed=0, spread=0.7):
     rng = np.random.default_rng(seed)
     for k in range(n):
         d = mujoco.MjData(m)
-        q = d.qpos.copy()
-        mujoco.mj_integratePos(m, q, spread * (k > 0) * rng.standard_normal(m.nv), 1.0)
-        d.qpos[:] = q
+        mujoco.mj_integratePos(m, d.qpos, spread * (k > 0) * rng.standard_normal(m.nv), 1.0)
         d.qvel[:] = rng.standard_normal(m.nv)
         d.ctrl[:] = rng.uniform(-1, 1, m.nu)
         d.act[:] = rng.uniform(size=m.na)

@@ -60,9 +60,7 @@ def states(m, n=6):
     rng = np.random.default_rng(4)
     for k in range(n):
         d = mujoco.MjData(m)
-        q = d.qpos.copy()
-        mujoco.mj_integratePos(m, q, 0.3 * k * rng.standard_normal(m.nv), 1.0)
-        d.qpos[:] = q
+        mujoco.mj_integratePos(m, d.qpos, 0.3 * k * rng.standard_normal(m.nv), 1.0)
         d.qvel[:] = rng.standard_normal(m.nv)
         d.ctrl[:] = rng.uniform(-4, 4, m.nu)
         d.act[:] = rng.uniform(-4, 4, m.na)

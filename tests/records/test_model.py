@@ -194,7 +194,7 @@ def test_negative_options(rich, field):
     assert rich.opt.replace(timestep=0.01).timestep == 0.01
 
 
-def test_files_are_taken_as_c_takes_them(rich):
+def test_files_are_taken_as_c_takes_them():
     """C's compiler minds neither; a negative mass of a moving body it does."""
     mujoco = pytest.importorskip("mujoco")
     text = """<mujoco><option timestep="-1"/><worldbody>

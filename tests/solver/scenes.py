@@ -1,7 +1,23 @@
-"""Models whose constraints cover all classes of rows, and states of them from the C engine."""
+"""Models whose constraints cover all classes of rows, states of them from the C engine, and ours from those."""
 
+import functools
+
+import jax.numpy as jnp
 import mujoco
 import numpy as np
+from numpy.typing import ArrayLike
+
+from jaxsim import worlds
+from jaxsim.data import Data
+from jaxsim.interop.mujoco import put_model
+from jaxsim.model import Model
+from jaxsim.pipeline.acceleration import fwd_acceleration
+from jaxsim.pipeline.actuation import fwd_actuation
+from jaxsim.pipeline.make_data import make_data
+from jaxsim.pipeline.stages import fwd_position, fwd_velocity
+from jaxsim.pipeline.work import Work
+
+_STATE = ("qpos", "qvel", "ctrl", "eq_active", "qacc_warmstart")
 
 CONTACTS = """
 <mujoco>
@@ -107,11 +123,33 @@ def states(m: mujoco.MjModel, steps: tuple[int, ...] = (0, 2, 30)) -> list[mujoc
         rng = np.random.default_rng(seed)
         d = mujoco.MjData(m)
         d.qvel[:] = 0.5 * rng.standard_normal(m.nv)
-        q = d.qpos.copy()
-        mujoco.mj_integratePos(m, q, 0.1 * rng.standard_normal(m.nv), 1.0)
-        d.qpos[:] = q
+        mujoco.mj_integratePos(m, d.qpos, 0.1 * rng.standard_normal(m.nv), 1.0)
         for _ in range(n):
             mujoco.mj_step(m, d)
         mujoco.mj_forward(m, d)
         found.append(d)
     return found
+
+
+@functools.cache
+def compiled(name: str) -> tuple[mujoco.MjModel, Model]:
+    m = mujoco.MjModel.from_xml_string(SCENES[name])
+    return m, put_model(m)
+
+
+def given(model: Model, d: mujoco.MjData) -> Data:
+    """The integration state of the C engine."""
+    data = make_data(model)
+    return data.replace(**{f: jnp.asarray(getattr(d, f), getattr(data, f).dtype) for f in _STATE})
+
+
+def smooth(model: Model, data: Data) -> Data:
+    """All that constraints depend on; native layout, one world."""
+    native, data = worlds.expand(model), worlds.expand(data).replace(work=Work())
+    for stage in (fwd_position, fwd_velocity, fwd_actuation, fwd_acceleration):
+        data = stage(native, data)
+    return data
+
+
+def assert_close(ours: ArrayLike, theirs: ArrayLike, tolerance: float) -> None:
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * (1 + np.max(np.abs(theirs))))

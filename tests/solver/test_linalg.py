@@ -35,12 +35,10 @@ TREES = {
 }
 
 
-def system(
-    parent: tuple[int, ...], width: int, seed: int = 0
-) -> tuple[TreeStructure, np.ndarray, np.ndarray]:
+def system(parent: tuple[int, ...], width: int) -> tuple[TreeStructure, np.ndarray, np.ndarray]:
     """A structure, positive definite matrices of it, (n, n, W), and right-hand sides, (n, W)."""
     structure = tree_structure(parent)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     mask = np.zeros((structure.n, structure.n))
     mask[structure.rows, structure.cols] = 1
     factor = (rng.standard_normal((width, structure.n, structure.n)) + 3 * np.eye(structure.n)) * mask

@@ -25,8 +25,7 @@ from jaxsim.structure.slots import slot_layout
 from jaxsim.structure.sparsity import tree_structure
 from tests.gradients.jacobians import Scene
 
-from .scenes import states
-from .test_rows import given, smooth
+from .scenes import given, smooth, states
 
 BALLS = 7
 ARMS = 2

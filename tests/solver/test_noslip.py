@@ -14,6 +14,8 @@ from jaxsim.results import WarningBit
 from jaxsim.solver import sweep
 from jaxsim.structure.slots import slot_layout
 
+from .scenes import assert_close, given
+
 SLOPE = """
 <mujoco>
   <option timestep="0.004" cone="{cone}" tolerance="0" iterations="200" ls_iterations="100" gravity="1.5 .5 -9"
@@ -105,19 +107,10 @@ def states(m, steps=(0, 3, 30)):
         yield d
 
 
-def given(model, d):
-    values = {name: jnp.asarray(getattr(d, name)) for name in ("qpos", "qvel", "ctrl", "qacc_warmstart")}
-    return jaxsim.make_data(model).replace(**values)
-
-
 def sweeps(model, n):
     return model.replace(
         opt=model.opt.replace(noslip_iterations=jnp.full_like(model.opt.noslip_iterations, n))
     )
-
-
-def assert_close(ours, theirs, tolerance):
-    np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * (1 + np.abs(theirs).max()))
 
 
 @pytest.mark.parametrize("name", SCENES)

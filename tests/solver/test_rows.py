@@ -1,7 +1,5 @@
 """Constraint rows against the C engine's."""
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import mujoco
@@ -10,42 +8,15 @@ import pytest
 
 import jaxsim
 from jaxsim import worlds
-from jaxsim.data import STATE_FIELDS, Data
+from jaxsim.data import Data
 from jaxsim.interop.mujoco import put_model
 from jaxsim.model import Model
-from jaxsim.pipeline.acceleration import fwd_acceleration
-from jaxsim.pipeline.actuation import fwd_actuation
-from jaxsim.pipeline.make_data import make_data
-from jaxsim.pipeline.stages import fwd_position, fwd_velocity
-from jaxsim.pipeline.work import Work
 from jaxsim.solver.constraint import BUILDERS, make_constraint
 from jaxsim.solver.rows import product
 from jaxsim.structure.constraints import CLASSES
 from jaxsim.structure.rows import row_layout
 
-from .scenes import SCENES, states
-
-STATE = ("qpos", "qvel", "qacc_warmstart", "eq_active")
-
-
-@functools.cache
-def compiled(name: str) -> tuple[mujoco.MjModel, Model]:
-    m = mujoco.MjModel.from_xml_string(SCENES[name])
-    return m, put_model(m)
-
-
-def given(model: Model, d: mujoco.MjData) -> Data:
-    """The integration state of the C engine."""
-    data = make_data(model)
-    return data.replace(**{f: jnp.asarray(getattr(d, f), getattr(data, f).dtype) for f in STATE})
-
-
-def smooth(model: Model, data: Data) -> Data:
-    """All that constraints depend on; native layout, one world."""
-    native, data = worlds.expand(model), worlds.expand(data).replace(work=Work())
-    for stage in (fwd_position, fwd_velocity, fwd_actuation, fwd_acceleration):
-        data = stage(native, data)
-    return data
+from .scenes import SCENES, compiled, given, smooth, states
 
 
 @jax.jit
@@ -124,10 +95,6 @@ def test_limits_know_their_rows():
 
 def test_every_class_has_a_builder():
     assert list(BUILDERS) == [kind.name for kind in CLASSES]
-
-
-def test_state_fields_suffice():
-    assert set(STATE) <= set(STATE_FIELDS)
 
 
 @pytest.mark.parametrize(

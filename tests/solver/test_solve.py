@@ -1,7 +1,5 @@
 """The solver's optimum: against the C engine, against optimality, at the limits of its options."""
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import mujoco
@@ -18,17 +16,10 @@ from jaxsim.solver.constraint import make_constraint
 from jaxsim.solver.solve import solve
 from jaxsim.structure.rows import row_layout
 
-from .scenes import SCENES, states
-from .test_rows import given, smooth
+from .scenes import SCENES, compiled, given, smooth, states
 
 forward = jax.jit(jaxsim.forward)
 forward_many = jax.jit(jax.vmap(jaxsim.forward, in_axes=(None, 0)))
-
-
-@functools.cache
-def compiled(name):
-    m = mujoco.MjModel.from_xml_string(SCENES[name])
-    return m, put_model(m)
 
 
 def at_most(model, iterations):

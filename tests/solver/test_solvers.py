@@ -13,8 +13,7 @@ from jaxsim.enums import SolverType
 from jaxsim.interop.mujoco import put_model
 from jaxsim.results import WarningBit
 
-from .scenes import SCENES, states
-from .test_rows import given
+from .scenes import SCENES, assert_close, given, states
 
 SOLVERS = (SolverType.PGS, SolverType.CG)
 SMALL = ("small pyramids", "small elliptic cones")
@@ -40,10 +39,6 @@ def at_most(model, iterations, tolerance=0.0):
             tolerance=jnp.full_like(option.tolerance, tolerance),
         )
     )
-
-
-def assert_close(ours, theirs, tolerance):
-    np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * (1 + np.abs(theirs).max()))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -297,16 +297,17 @@ def _table(out):
     return [{k: x for k, x in row.items() if k != "seconds"} for row in rows(out / "metrics.csv")]
 
 
+def _interrupt(row):
+    if row["steps"] >= 240:
+        raise KeyboardInterrupt
+
+
 def test_interrupted_and_resumed_is_the_same_curve(tiny, tmp_path):
     whole = train(read(tiny, {"out": str(tmp_path / "whole")}))
 
-    def interrupt(row):
-        if row["steps"] >= 240:
-            raise KeyboardInterrupt
-
     config = read(tiny, {"out": str(tmp_path / "parts")})
     with pytest.raises(KeyboardInterrupt):
-        train(config, interrupt)
+        train(config, _interrupt)
     assert _table(tmp_path / "parts")[-1]["steps"] == 240
     with pytest.raises(ConfigError, match=r"there is a run in .*\(--resume true\).* or delete this one"):
         train(config)
@@ -374,7 +375,7 @@ def test_a_checkpoint_is_chosen(unlearned, capsys):
         np.testing.assert_allclose(saved["qpos"], expected, rtol=1e-5)
 
 
-def test_a_checkpoint_that_is_not_there(tiny, unlearned, tmp_path, capsys):
+def test_a_checkpoint_that_is_not_there(unlearned, tmp_path, capsys):
     steps = ", ".join(map(str, checkpoints(unlearned)))
     for wrong in (7, "bset", -60):
         with pytest.raises(ConfigError, match=rf"no checkpoint {wrong!r}; there are {steps}, `best` and `l"):
@@ -397,17 +398,13 @@ def test_the_command_to_play_is_said_in_one_line(tiny, tmp_path, capsys):
 def test_all_checkpoints_stay_where_asked(tiny, tmp_path):
     config = read(tiny, {"out": str(tmp_path / "all"), "keep": 0})
 
-    def interrupt(row):
-        if row["steps"] >= 240:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        train(config, interrupt)
+        train(config, _interrupt)
     out = train(dataclasses.replace(config, resume=True, keep=0))
     assert list(checkpoints(out)) == [0, 120, 240, 360, 480, 600]
 
 
-def test_worlds_differ_by_the_ranges_of_a_file(tiny, tmp_path, monkeypatch):
+def test_worlds_differ_by_the_ranges_of_a_file(tmp_path, monkeypatch):
     """They are drawn from there, on all devices; the run keeps them, and goes on with them."""
     drawn = []
 
@@ -472,7 +469,7 @@ def test_a_run_that_broke_before_its_first_checkpoint(tiny, tmp_path, monkeypatc
         jax.config.update("jax_compilation_cache_dir", own)
 
 
-def test_a_module_of_ones_own(tiny, tmp_path, monkeypatch):
+def test_a_module_of_ones_own(tmp_path, monkeypatch):
     """It is found in the folder of work, and by all that reads the run's settings."""
     task = "from jaxsim import envs\nenvs.register('own_line', *envs.registry._known['line'])\n"
     (tmp_path / "own_tasks.py").write_text(task)

@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxsim.compile.kinematics import Fields, Pose
 from jaxsim.enums import GeomType
+from jaxsim.math.constants import MAXVAL
 
 __all__ = ["statistics"]
 
@@ -51,8 +52,8 @@ def _bounds(pose: Pose, geoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the corners of the box around bodies, joints, sites and geoms."""
     radius = _radii(pose.fields)[:, None]
     points = [pose.xpos[1:], pose.xipos[1:], pose.xanchor, pose.points("site")]
-    low = np.concatenate([np.full((1, 3), 1e10), *points, geoms - radius])
-    high = np.concatenate([np.full((1, 3), -1e10), *points, geoms + radius])
+    low = np.concatenate([np.full((1, 3), MAXVAL), *points, geoms - radius])
+    high = np.concatenate([np.full((1, 3), -MAXVAL), *points, geoms + radius])
     return low.min(0), high.max(0)
 
 

@@ -14,10 +14,10 @@ from jaxsim.compile.lengthrange.dynamics import Motion
 from jaxsim.enums import EqType, JointType
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.rotations import to_vector
+from jaxsim.solver.impedance import MAX_IMPEDANCE, MIN_IMPEDANCE
 
 __all__ = ["Constraints", "Instant", "constrained_tendons", "constraints", "solve"]
 
-_MINIMP, _MAXIMP = 0.0001, 0.9999
 _ITERATIONS = 50
 
 
@@ -198,7 +198,7 @@ def _rows(
 def _impedance(size: np.ndarray, imp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns impedances (W, n) at violations (W, n), and the largest impedances (n,)."""
     low, high, extent, middle, power = imp.T
-    low, high, middle = np.clip((low, high, middle), _MINIMP, _MAXIMP)
+    low, high, middle = np.clip((low, high, middle), MIN_IMPEDANCE, MAX_IMPEDANCE)
     power = np.maximum(1.0, power)
     flat = (low == high) | (extent <= MINVAL)
     x = np.minimum(size / np.where(flat, 1.0, extent), 1.0)

@@ -14,12 +14,10 @@ import numpy as np
 from jaxsim.compile.kinematics import Fields
 from jaxsim.compile.lengthrange.simulation import Simulation
 from jaxsim.enums import BiasType, GainType, TrnType
+from jaxsim.math.constants import MAXVAL
 from jaxsim.mjcf import Element
 
 __all__ = ["set_length_ranges"]
-
-_UNSTABLE = 1e10
-"""Velocity above which a simulation counts as failed."""
 
 
 def set_length_ranges(fields: Fields, settings: Any, elements: list[Element]) -> None:
@@ -89,7 +87,7 @@ def _simulate(settings: Any, simulation: Simulation, elements: list[Element]) ->
     time, samples = 0.0, []
     while time < settings["inttotal"]:
         length = simulation.step()
-        stable = (np.abs(simulation.qvel) < _UNSTABLE).all(1)
+        stable = (np.abs(simulation.qvel) < MAXVAL).all(1)
         if not stable.all():
             raise elements[int(np.argmin(stable)) % len(elements)].error(
                 "the simulation of its length range is unstable; give lengthrange"

@@ -21,10 +21,9 @@ from jaxsim.compile.mesh.obj import read_obj
 from jaxsim.compile.mesh.stl import read_stl
 from jaxsim.enums import GeomType
 from jaxsim.math import rotations
-from jaxsim.math.constants import MINVAL
+from jaxsim.math.constants import MAXVAL, MINVAL
 from jaxsim.mjcf import Document, Element
 from jaxsim.mjcf.frames import IDENTITY, ORIGIN, Quat, Vec3, unit_quat
-from jaxsim.structure.hulls import hull_tables, polygon_tilts
 from jaxsim.structure.lists import Lists
 
 __all__ = ["Mesh", "compile_mesh", "mesh_fields"]
@@ -269,7 +268,7 @@ def _process(mesh: Mesh, needs_hull: bool) -> None:
     mesh.quat = quat
     turn = rotations.matrix(np.array(quat))
     vert = (vert - center) @ turn
-    low, high = np.minimum(vert.min(0), 1e10).tolist(), vert.max(0).tolist()
+    low, high = np.minimum(vert.min(0), MAXVAL).tolist(), vert.max(0).tolist()
     mesh.box = ((low[0], low[1], low[2]), (high[0], high[1], high[2]))
     mesh.polygon_normals = polygon_normals(vert, mesh.polygons)
     t.vert = vert.astype(np.float32)
@@ -355,7 +354,4 @@ def mesh_fields(meshes: list[Mesh]) -> dict[str, Any]:
     fields["mesh_vert"] = join("mesh_vert", [t.vert for t in parts])
     fields["mesh_normal"] = join("mesh_normal", [t.normal for t in parts])
     fields["mesh_texcoord"] = join("mesh_texcoord", [t.texcoord for t in parts])
-    normals = np.concatenate([np.zeros((0, 3)), *(mesh.polygon_normals for mesh in meshes)])
-    fields["mesh_hulls"] = hull_tables(fields, normals)
-    fields["mesh_polytilt"] = polygon_tilts(fields, normals)
     return fields

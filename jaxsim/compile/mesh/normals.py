@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from jaxsim.math.constants import MINVAL
+
 __all__ = ["vertex_normals"]
 
 _SHARP = 0.8
@@ -30,9 +32,9 @@ def vertex_normals(vert: np.ndarray, face: np.ndarray, smooth: bool) -> np.ndarr
             sharp = np.einsum("ij,ij->i", units, average[face[:, k]]) < _SHARP
             np.subtract.at(normal, face[sharp, k], weighted[sharp])
     length = np.linalg.norm(normal, axis=1, keepdims=True)
-    return np.where(length > 1e-15, normal / np.where(length > 1e-15, length, 1.0), (0.0, 0.0, 1.0))
+    return np.where(length > MINVAL, normal / np.where(length > MINVAL, length, 1.0), (0.0, 0.0, 1.0))
 
 
 def _unit(v: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(v, axis=1, keepdims=True)
-    return v / np.where(length > 1e-15, length, 1.0)
+    return v / np.where(length > MINVAL, length, 1.0)

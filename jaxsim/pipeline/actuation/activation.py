@@ -8,7 +8,7 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import DynType, GainType
-from jaxsim.math.axis import take
+from jaxsim.math.axis import replace_rows, take
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation.clamp import actuator_disabled, clamped
 from jaxsim.pipeline.actuation.dynamics import DYNAMICS, euler
@@ -16,7 +16,7 @@ from jaxsim.pipeline.actuation.group import Signals, activations_of, by_type, gr
 from jaxsim.pipeline.actuation.setpoint import nearest, wrap_period
 from jaxsim.pipeline.actuation.so3 import so3_anchor
 
-__all__ = ["activation_rate", "next_activation", "rewrap_activations", "stateful_types"]
+__all__ = ["activation_rate", "after_step", "next_activation", "rewrap_activations", "stateful_types"]
 
 
 def stateful_types(model: Model) -> list[tuple[DynType, np.ndarray]]:
@@ -49,19 +49,12 @@ def next_activation(model: Model, data: Data, act_dot: Array) -> Array:
 def after_step(model: Model, data: Data, act_dot: Array) -> Array:
     """The same, whether or not the actuators are switched off."""
     owner = owners(model.static)
-    kinds = stateful_types(model)
     act = data.act + model.opt.timestep * act_dot
-    own = [(kind, ids) for kind, ids in kinds if DYNAMICS[kind].advance is not euler]
-    if own:
-        signals = Signals(data.ctrl, act_dot, data.act)
-        rest = np.arange(model.na)
-        parts = []
-        for kind, ids in own:
+    signals = Signals(data.ctrl, act_dot, data.act)
+    for kind, ids in stateful_types(model):
+        if DYNAMICS[kind].advance is not euler:
             group = group_of(model, data, signals, ids, data.actuator_length, data.actuator_velocity)
-            rows = activations_of(model.static, ids)
-            parts.append((rows, DYNAMICS[kind].advance(group)))
-            rest = np.setdiff1d(rest, rows)
-        act = join([(rest, take(act, rest)), *parts], model.na, act.dtype)
+            act = replace_rows(act, activations_of(model.static, ids), DYNAMICS[kind].advance(group))
     limited = np.array([DYNAMICS[DynType(k)].limited for k in model.actuator_dyntype[owner].tolist()], bool)
     bounds = take(model.actuator_actrange, owner)
     return clamped(act, limited & model.actuator_actlimited[owner].astype(bool), bounds[:, 0], bounds[:, 1])
@@ -73,16 +66,12 @@ def rewrap_activations(model: Model, data: Data, act: Array) -> Array:
     turning = stored & (model.actuator_gaintype == GainType.SO3)
     ids = np.flatnonzero(stored & ~turning & (model.actuator_actnum > 0))
     period = wrap_period(model, ids)
-    parts = []
     if period is not None:
         rows = model.actuator_actadr[ids]
         length = take(data.actuator_length, model.actuator_outadr[ids])
-        parts.append((rows, nearest(take(act, rows), length, period)))
+        act = replace_rows(act, rows, nearest(take(act, rows), length, period))
     ids = np.flatnonzero(turning)
     if len(ids):
         rows = activations_of(model.static, ids)
-        parts.append((rows, so3_anchor(model, ids, take(act, rows))))
-    if not parts:
-        return act
-    rest = np.setdiff1d(np.arange(model.na), np.concatenate([rows for rows, _ in parts]))
-    return join([(rest, take(act, rest)), *parts], model.na, act.dtype)
+        act = replace_rows(act, rows, so3_anchor(model, ids, take(act, rows)))
+    return act

@@ -7,19 +7,17 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit
+from jaxsim.math.constants import MAXVAL
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation.clamp import clamped
 from jaxsim.pipeline.actuation.delay import delayed_controls
 
 __all__ = ["bad_values", "received_controls"]
 
-_LARGEST = 1e10
-"""Values above this in magnitude count as diverged, as in the C engine."""
-
 
 def bad_values(x: Array) -> Array:
     """True (W,) for worlds in which any of x (..., W) is not finite or above 1e10."""
-    bad = ~(jnp.abs(x) <= _LARGEST)
+    bad = ~(jnp.abs(x) <= MAXVAL)
     return jnp.any(bad, axis=tuple(range(bad.ndim - 1)))
 
 

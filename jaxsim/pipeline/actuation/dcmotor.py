@@ -20,6 +20,7 @@ from jaxsim.data import Data
 from jaxsim.enums import CtrlInput
 from jaxsim.math import safe
 from jaxsim.math.axis import take
+from jaxsim.math.constants import MINVAL
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation.group import Group
 from jaxsim.pipeline.actuation.pid import stop_winding
@@ -35,7 +36,6 @@ __all__ = [
     "dcmotor_slope",
 ]
 
-_MIN = 1e-15
 _CONTROLLER = CtrlInput.POS | CtrlInput.VEL | CtrlInput.FF
 
 
@@ -90,9 +90,9 @@ def _voltage(group: Group, states: dict[str, Array]) -> Array:
 def _bristle_decay(group: Group) -> Array:
     """Rate (n, W), 1/s and not positive, at which bristles let go: -stiffness |v| / g(v), g the Stribeck curve."""
     coulomb, static, scale = (group.prm("bias", k) for k in (3, 4, 5))
-    ratio = group.velocity / jnp.maximum(scale, _MIN)
+    ratio = group.velocity / jnp.maximum(scale, MINVAL)
     grip = coulomb + (static - coulomb) * jnp.exp(-ratio * ratio)
-    return -group.prm("dyn", 5) * jnp.abs(group.velocity) / jnp.maximum(grip, _MIN)
+    return -group.prm("dyn", 5) * jnp.abs(group.velocity) / jnp.maximum(grip, MINVAL)
 
 
 def dcmotor_rate(group: Group) -> Array:
@@ -101,7 +101,7 @@ def dcmotor_rate(group: Group) -> Array:
     constant, time, velocity = group.prm("gain", 1), group.prm("dyn", 0), group.velocity
     resistance = _resistance(group, states)
     voltage = _voltage(group, states)
-    flowing = (voltage - constant * velocity) / jnp.maximum(resistance, _MIN)
+    flowing = (voltage - constant * velocity) / jnp.maximum(resistance, MINVAL)
     current = jnp.where(present["current"], states["current"], flowing)
     thermal, capacity = group.prm("dyn", 2), group.prm("dyn", 3)
     heating = resistance * current * current - safe.divide(states["temperature"], thermal)
@@ -125,10 +125,10 @@ def dcmotor_advance(group: Group) -> Array:
     after = {name: states[name] + h * rates[name] for name in present}
     most = group.prm("dyn", 8)
     after["integral"] = jnp.where(most > 0, safe.clamp(after["integral"], -most, most), after["integral"])
-    time = jnp.maximum(group.prm("dyn", 0), _MIN)
+    time = jnp.maximum(group.prm("dyn", 0), MINVAL)
     after["current"] = states["current"] - rates["current"] * time * jnp.expm1(-h / time)
     decay = _bristle_decay(group)
-    grows = jnp.where(jnp.abs(decay) > _MIN, safe.divide(jnp.expm1(decay * h), decay), h)
+    grows = jnp.where(jnp.abs(decay) > MINVAL, safe.divide(jnp.expm1(decay * h), decay), h)
     after["bristle"] = jnp.exp(decay * h) * states["bristle"] + grows * group.velocity
     return write_slots(model, ids, after, present)
 
@@ -137,7 +137,7 @@ def dcmotor_force(group: Group) -> Array:
     """Torque (n, W) of the current: of now, after the step with `actearly`, or as it follows the voltage at once."""
     states = _states(group)
     constant = group.prm("gain", 1)
-    at_once = constant / jnp.maximum(_resistance(group, states), _MIN) * _voltage(group, states)
+    at_once = constant / jnp.maximum(_resistance(group, states), MINVAL) * _voltage(group, states)
     has_current = _present(group.model, group.ids)["current"]
     return jnp.where(has_current, constant * group.last_activation(), at_once)
 
@@ -145,7 +145,7 @@ def dcmotor_force(group: Group) -> Array:
 def dcmotor_bias(group: Group) -> Array:
     """Back-EMF (n, W) of motors whose current follows the voltage at once; the others have it in their current."""
     constant = group.prm("gain", 1)
-    resistance = jnp.maximum(_resistance(group, _states(group)), _MIN)
+    resistance = jnp.maximum(_resistance(group, _states(group)), MINVAL)
     back = -constant * constant / resistance * group.velocity
     return jnp.where(_present(group.model, group.ids)["current"], 0, back)
 
@@ -166,11 +166,11 @@ def dcmotor_slope(group: Group) -> Array:
     They leave out the limits of voltage and of the rate of current, and how grip depends on velocity.
     """
     cold, constant = group.prm("gain", 0), group.prm("gain", 1)
-    warm = jnp.maximum(_resistance(group, _states(group)), _MIN)
+    warm = jnp.maximum(_resistance(group, _states(group)), MINVAL)
     driven = (group.model.actuator_ctrlspec[group.ids] & _CONTROLLER) > 0
     controller = constant - safe.divide(group.prm("gain", 6) * cold, constant)
     by_voltage = constant / warm * (jnp.where(jnp.asarray(driven[:, None]), controller, 0) - constant)
     time = group.prm("dyn", 0)
-    lag = -jnp.expm1(-group.model.opt.timestep / jnp.maximum(time, _MIN))
+    lag = -jnp.expm1(-group.model.opt.timestep / jnp.maximum(time, MINVAL))
     friction = jnp.maximum(group.prm("dyn", 6), 0)
     return jnp.where(time > 0, by_voltage * lag, by_voltage) - friction

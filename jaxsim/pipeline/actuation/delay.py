@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
-from jaxsim.math.axis import take
+from jaxsim.math.axis import replace_rows, take
 from jaxsim.model import Model
-from jaxsim.pipeline.actuation.group import join
 from jaxsim.pipeline.history import read
 from jaxsim.structure.channels import actuator_channels, controls_of
 
@@ -25,8 +23,7 @@ def delayed_controls(model: Model, data: Data) -> Array:
         delay = take(model.actuator_delay, channels.owner)
         past = read(model, data.history, channels, data.time - delay)
         rows = controls_of(model.static, channels).reshape(-1)
-        rest = np.setdiff1d(np.arange(model.nu), rows)
         late = jnp.repeat(delay != 0, channels.dim, axis=0)
         received = jnp.where(late, past.reshape(-1, past.shape[-1]), take(ctrl, rows))
-        ctrl = join([(rest, take(ctrl, rest)), (rows, received)], model.nu, ctrl.dtype)
+        ctrl = replace_rows(ctrl, rows, received)
     return ctrl

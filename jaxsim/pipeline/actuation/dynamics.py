@@ -16,6 +16,7 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import DynType
 from jaxsim.math.axis import take
+from jaxsim.math.constants import MINVAL
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation.dcmotor import dcmotor_advance, dcmotor_rate, dcmotor_slew
 from jaxsim.pipeline.actuation.group import Group, activations_of
@@ -24,9 +25,6 @@ from jaxsim.pipeline.actuation.pid import pid_rate, pid_slew
 from jaxsim.pipeline.actuation.user import user_rate
 
 __all__ = ["DYNAMICS", "Dynamics", "euler"]
-
-_MIN_TIME = 1e-15
-"""Least time constant of an activation filter, s."""
 
 
 def euler(group: Group) -> Array:
@@ -60,13 +58,13 @@ def _integrator(group: Group) -> Array:
 
 def _filter(group: Group) -> Array:
     act = take(group.data.act, group.model.actuator_actadr[group.ids])
-    return (group.control() - act) / jnp.maximum(group.prm("dyn", 0), _MIN_TIME)
+    return (group.control() - act) / jnp.maximum(group.prm("dyn", 0), MINVAL)
 
 
 def _filter_advance(group: Group) -> Array:
     """The exact solution for a constant control."""
     rows = group.model.actuator_actadr[group.ids]
-    tau = jnp.maximum(group.prm("dyn", 0), _MIN_TIME)
+    tau = jnp.maximum(group.prm("dyn", 0), MINVAL)
     share = -tau * jnp.expm1(-group.model.opt.timestep / tau)
     return take(group.data.act, rows) + take(group.signals.act_dot, rows) * share
 

@@ -10,7 +10,7 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import BiasType, DisableBit, GainType
 from jaxsim.math import safe
-from jaxsim.math.axis import take
+from jaxsim.math.axis import replace_rows, take
 from jaxsim.math.gather import width_of
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation.activation import activation_rate, after_step, stateful_types
@@ -86,15 +86,11 @@ def force_slope(model: Model, data: Data) -> Array:
         return actuator_force(model, data, signals, length, v)
 
     _, slope = jax.jvp(force, (velocity,), (jnp.ones_like(velocity),))
-    own = []
     for kind, ids in by_type(model.actuator_gaintype):
         rule = GAINS[GainType(kind)].slope
         if rule is not None:
             group = group_of(model, data, signals, ids, length, velocity)
-            own.append((group.outs, rule(group)))
-    if own:
-        rest = np.setdiff1d(np.arange(model.nout), np.concatenate([outs for outs, _ in own]))
-        slope = join([(rest, take(slope, rest)), *own], model.nout, slope.dtype)
+            slope = replace_rows(slope, group.outs, rule(group))
     return jnp.where(_at_limit(model, data.actuator_force), 0, _switched_on(model, slope))
 
 
@@ -112,9 +108,7 @@ def _signals(model: Model, data: Data) -> tuple[Signals, Array]:
         if slew is not None:
             ids = ids[model.actuator_ctrlnum[ids] > 0]
             rows = model.actuator_ctrladr[ids]
-            rest = np.setdiff1d(np.arange(model.nu), rows)
-            followed = slew(model, data, ids, take(ctrl, rows))
-            ctrl = join([(rest, take(ctrl, rest)), (rows, followed)], model.nu, ctrl.dtype)
+            ctrl = replace_rows(ctrl, rows, slew(model, data, ids, take(ctrl, rows)))
     act_dot = activation_rate(model, data, ctrl)
     early = model.actuator_actearly.astype(bool)[owners(model.static)]
     act = data.act
@@ -149,7 +143,5 @@ def _at_limit(model: Model, force: Array) -> Array:
     if turning.any():
         ids = np.flatnonzero(turning)
         size = jnp.repeat(safe.norm(take(force, ids).reshape(-1, 3, force.shape[-1])), 3, axis=0)
-        rest = np.flatnonzero(~turning)
-        held = size >= take(bounds[:, 1], ids)
-        at = join([(rest, take(at, rest)), (ids, held)], model.nout, at.dtype)
+        at = replace_rows(at, ids, size >= take(bounds[:, 1], ids))
     return at & jnp.asarray(model.actuator_forcelimited.astype(bool)[owner][:, None])

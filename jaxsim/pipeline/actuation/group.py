@@ -12,7 +12,7 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import CtrlInput
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import concat, stitch, take
 from jaxsim.model import Model
 from jaxsim.pytree import Static
 
@@ -144,4 +144,4 @@ def join(parts: Sequence[tuple[np.ndarray, Array]], n: int, dtype: np.dtype) -> 
     values = [x for _, x in parts]
     if len(missing) or not values:
         values.append(jnp.zeros((len(missing), 1), dtype))
-    return take(concat(values), np.argsort(np.concatenate([rows, missing])))
+    return stitch(values, [rows, missing])

@@ -12,12 +12,10 @@ from jax import Array
 
 from jaxsim.math import safe
 from jaxsim.math.axis import take
+from jaxsim.math.constants import MINVAL
 from jaxsim.pipeline.actuation.group import Group
 
 __all__ = ["muscle_bias", "muscle_gain", "muscle_rate"]
-
-_MIN = 1e-15
-"""Least time constant (s), width or length (m) to divide by."""
 
 
 def muscle_rate(group: Group) -> Array:
@@ -30,12 +28,12 @@ def muscle_rate(group: Group) -> Array:
     scale = 0.5 + 1.5 * safe.clamp(act, 0, 1)
     rising, falling = group.prm("dyn", 0) * scale, group.prm("dyn", 1) / scale
     width = group.prm("dyn", 2)
-    smooth = width >= _MIN
+    smooth = width >= MINVAL
     x = safe.clamp(excess / jnp.where(smooth, width, 1) + 0.5, 0, 1)
     # where nothing changes derivatives are those of a muscle at rest, which can only activate, or of deactivation
     activates = (excess > 0) | ((excess == 0) & (act <= 0))
     share = jnp.where(smooth, x**3 * (10 - x * (15 - 6 * x)), activates)
-    return excess / jnp.maximum(falling + (rising - falling) * share, _MIN)
+    return excess / jnp.maximum(falling + (rising - falling) * share, MINVAL)
 
 
 def muscle_gain(group: Group) -> Array:
@@ -48,7 +46,7 @@ def muscle_gain(group: Group) -> Array:
 def muscle_bias(group: Group) -> Array:
     """Passive force (n, W) of a stretched muscle: a parabola beyond the optimum length, then its tangent."""
     length, _ = _normalised(group, "bias")
-    width = jnp.maximum(0.5 * (group.prm("bias", 5) - 1), _MIN)
+    width = jnp.maximum(0.5 * (group.prm("bias", 5) - 1), MINVAL)
     x = safe.clamp((length - 1) / width, low=0)
     stretch = jnp.where(x <= 1, 0.5 * x * x, x - 0.5)
     return -_peak_force(group, "bias") * group.prm("bias", 7) * stretch
@@ -58,21 +56,22 @@ def _normalised(group: Group, table: str) -> tuple[Array, Array]:
     """Lengths and velocities in a muscle's own units (n, W)."""
     low, high = group.prm(table, 0), group.prm(table, 1)
     reach = take(group.model.actuator_lengthrange, group.outs)
-    optimum = jnp.maximum((reach[:, 1] - reach[:, 0]) / jnp.maximum(high - low, _MIN), _MIN)
+    optimum = jnp.maximum((reach[:, 1] - reach[:, 0]) / jnp.maximum(high - low, MINVAL), MINVAL)
     length = low + (group.length - reach[:, 0]) / optimum
-    return length, group.velocity / jnp.maximum(optimum * group.prm(table, 6), _MIN)
+    return length, group.velocity / jnp.maximum(optimum * group.prm(table, 6), MINVAL)
 
 
 def _peak_force(group: Group, table: str) -> Array:
     """Peak active force (n, W), N: as given, or where that is negative such that it accelerates by `scale`."""
     force, scale = group.prm(table, 2), group.prm(table, 3)
-    return jnp.where(force < 0, scale / jnp.maximum(take(group.model.actuator_acc0, group.outs), _MIN), force)
+    acceleration = jnp.maximum(take(group.model.actuator_acc0, group.outs), MINVAL)
+    return jnp.where(force < 0, scale / acceleration, force)
 
 
 def _length_curve(length: Array, lmin: Array, lmax: Array) -> Array:
     """1 at length 1, 0 at and beyond lmin and lmax, four parabolas in between."""
     end = jnp.where(length <= 1, lmin, lmax)
-    half = 0.5 * jnp.maximum(jnp.abs(1 - end), _MIN)
+    half = 0.5 * jnp.maximum(jnp.abs(1 - end), MINVAL)
     x = jnp.where(length <= 1, 1 - length, length - 1) / half
     return jnp.where(x <= 1, 1 - 0.5 * x * x, 0.5 * safe.clamp(2 - x, low=0) ** 2)
 
@@ -81,5 +80,5 @@ def _velocity_curve(velocity: Array, fvmax: Array) -> Array:
     """0 when shortening at full speed, 1 at rest, fvmax when stretched."""
     y = fvmax - 1
     shortening = safe.clamp(velocity + 1, low=0) ** 2
-    stretching = fvmax - safe.clamp(y - velocity, low=0) ** 2 / jnp.maximum(y, _MIN)
+    stretching = fvmax - safe.clamp(y - velocity, low=0) ** 2 / jnp.maximum(y, MINVAL)
     return jnp.where(velocity <= 0, shortening, stretching)

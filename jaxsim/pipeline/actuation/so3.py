@@ -9,7 +9,7 @@ from jax import Array
 from jaxsim.enums import CtrlInput
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
-from jaxsim.math.axis import concat, take, take_blocks
+from jaxsim.math.axis import stitch, take_blocks
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation.group import Group
 
@@ -49,7 +49,7 @@ def _targets(group: Group) -> Array:
         if len(some):
             parts.append(quat.exponential(take_blocks(source, first[some], 3)))
             order.append(np.flatnonzero(chosen))
-    return take(concat(parts), np.argsort(np.concatenate(order)))
+    return stitch(parts, order)
 
 
 def so3_anchor(model: Model, ids: np.ndarray, act: Array) -> Array:

@@ -14,7 +14,7 @@ from jax import Array
 
 from jaxsim.enums import GeomType
 from jaxsim.math import safe
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import concat, replace_rows, take
 from jaxsim.math.vector import cross
 from jaxsim.model import Model
 from jaxsim.pipeline.fluid.added_mass import added_mass
@@ -71,9 +71,7 @@ def geom_fluid(model: Model) -> Array:
     mass, inertia = added_mass([axes[:, k] for k in range(3)])
     before = take(model.geom_fluid, geoms)
     added = jnp.where(before[:, :1] > 0, jnp.stack([*mass, *inertia], axis=1), before[:, 6:])
-    rest = np.setdiff1d(np.arange(model.ngeom), geoms)
-    found = concat([concat([before[:, :6], added], axis=1), take(model.geom_fluid, rest)])
-    return take(found, np.argsort(np.concatenate([geoms, rest])))
+    return replace_rows(model.geom_fluid, geoms, concat([before[:, :6], added], axis=1))
 
 
 def semiaxes(model: Model, geoms: np.ndarray) -> Array:

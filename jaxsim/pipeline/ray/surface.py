@@ -16,6 +16,7 @@ from jax import Array
 
 from jaxsim.collision.vec import Vec
 from jaxsim.math import safe
+from jaxsim.math.constants import MINVAL
 
 __all__ = ["Feature", "Quadratic", "meet_plane", "meet_quadric", "quadratic", "surface_numbers"]
 
@@ -145,7 +146,7 @@ class Quadratic(NamedTuple):
     some: Array
 
 
-def quadratic(p: Vec, v: Vec, least: float = 1e-15) -> Quadratic:
+def quadratic(p: Vec, v: Vec, least: float = MINVAL) -> Quadratic:
     """Where lines p + t v cross the unit sphere; none if v is shorter than the root of `least`."""
     a, b, c = v.dot(v), p.dot(v), p.dot(p) - 1
     discriminant = b * b - a * c

@@ -8,7 +8,8 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import SensorType
 from jaxsim.math.axis import take
-from jaxsim.math.spatial import matvec_transposed, shift_force
+from jaxsim.math.spatial import shift_force
+from jaxsim.math.vector import matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline import objects
 from jaxsim.pipeline.sensors.common import Compute, flat, measured

@@ -12,14 +12,13 @@ from jaxsim.data import Data
 from jaxsim.enums import SensorType
 from jaxsim.math import safe
 from jaxsim.math.axis import take
-from jaxsim.math.spatial import matvec, matvec_transposed
+from jaxsim.math.constants import MINVAL
+from jaxsim.math.vector import matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.sensors.common import Compute, flat
 
 __all__ = ["SENSORS", "pixel_rays"]
 
-_LEAST_DEPTH = 1e-15
-"""Depth below which a site counts as this far from the camera, m."""
 _ORTHOGRAPHIC = 1
 
 
@@ -50,7 +49,7 @@ def _projection(m: Model, d: Data, i: np.ndarray) -> Array:
     offset = take(d.site_xpos, m.sensor_objid[i]) - take(d.cam_xpos, camera)
     local = matvec_transposed(take(d.cam_xmat, camera), offset)
     depth = local[:, 2:]
-    least, in_plane = jnp.where(depth < 0, -_LEAST_DEPTH, _LEAST_DEPTH), jnp.abs(depth) < _LEAST_DEPTH
+    least, in_plane = jnp.where(depth < 0, -MINVAL, MINVAL), jnp.abs(depth) < MINVAL
     slope = local[:, :2] / jnp.where(in_plane, least, depth)
     slope = jnp.where(in_plane, lax.stop_gradient(slope), slope)
     focal = _lens(m, camera).focal

@@ -12,12 +12,12 @@ import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
-from jaxsim.math.axis import concat, take
-from jaxsim.math.spatial import matvec_transposed
+from jaxsim.math.axis import replace_rows, take
+from jaxsim.math.vector import matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline import objects
 
-__all__ = ["Compute", "flat", "in_reference", "measured", "reference", "referred", "replace_rows"]
+__all__ = ["Compute", "flat", "in_reference", "measured", "reference", "referred"]
 
 Compute = Callable[[Model, Data, np.ndarray], Array]
 """How all sensors of a type are computed."""
@@ -53,10 +53,3 @@ def in_reference(m: Model, d: Data, i: np.ndarray, x: Array) -> Array:
         return x
     turned = matvec_transposed(objects.matrix(m, d, *reference(m, i[given])), take(x, given))
     return replace_rows(x, given, turned)
-
-
-def replace_rows(x: Array, index: np.ndarray, rows: Array) -> Array:
-    """Copy of x (n, ..., W) with some rows replaced."""
-    where = np.arange(x.shape[0])
-    where[index] = x.shape[0] + np.arange(len(index))
-    return take(concat([x, rows]), where)

@@ -14,8 +14,10 @@ from jax import Array, lax
 from jaxsim.data import Data
 from jaxsim.enums import GeomType, ObjType, SensorType
 from jaxsim.math import safe
-from jaxsim.math.axis import concat, split, take
-from jaxsim.math.spatial import cross, matvec, matvec_transposed, shift_motion
+from jaxsim.math.axis import concat, split, stitch, take
+from jaxsim.math.constants import MINVAL
+from jaxsim.math.spatial import shift_motion
+from jaxsim.math.vector import cross, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.reaction import contact_force
 from jaxsim.pipeline.sensors.common import Compute, flat
@@ -27,8 +29,6 @@ from jaxsim.structure.slots import slot_layout
 
 __all__ = ["SENSORS"]
 
-_LEAST_FORCE = 1e-15
-"""Sum of forces below which their centre of pressure is the origin, N."""
 _FEW = 4
 """Contacts up to which the first are found one by one, else by sorting."""
 
@@ -62,7 +62,7 @@ def _contact(m: Model, d: Data, i: np.ndarray) -> Array:
         count = int(key[3]) // sum(CONTACT_DATA[word] for word in words)
         parts.append(_alike(m, d, i[alike], words, Reduce(key[1]), count, kind))
         rows += [np.arange(start[n], start[n + 1]) for n in alike]
-    return take(concat(parts), np.argsort(np.concatenate(rows)))
+    return stitch(parts, rows)
 
 
 def _alike(
@@ -242,7 +242,7 @@ def _net(
         pushes, twists = (sign[:, :, None] * _at_slots(x, slots) for x in (pushes, twists))
         weight = jnp.where(sign != 0, _at_slots(strength, slots), 0)
         where = _at_slots(d.contact.pos, slots)
-        total = jnp.maximum(jnp.sum(weight, axis=1), _LEAST_FORCE)
+        total = jnp.maximum(jnp.sum(weight, axis=1), MINVAL)
         point = jnp.sum(weight[:, :, None] * where, axis=1) / total[:, None]
         force = jnp.sum(pushes, axis=1)
         torque = jnp.sum(twists + cross(where - point[:, None], pushes), axis=1)

@@ -14,7 +14,7 @@ from jaxsim.enums import DisableBit, JointType, SensorType
 from jaxsim.math import quaternion as quat
 from jaxsim.math import safe
 from jaxsim.math.axis import concat, take, take_blocks
-from jaxsim.math.spatial import dot
+from jaxsim.math.vector import dot
 from jaxsim.model import Model
 from jaxsim.pipeline.sensors.common import Compute
 from jaxsim.structure.rows import row_layout

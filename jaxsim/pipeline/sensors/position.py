@@ -9,22 +9,14 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import ObjType, SensorType
 from jaxsim.math import quaternion as quat
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import replace_rows, stitch, take
 from jaxsim.math.constants import MINVAL
-from jaxsim.math.spatial import matvec_transposed
+from jaxsim.math.vector import matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline import objects
 from jaxsim.pipeline.energy import energy_pos, energy_vel
 from jaxsim.pipeline.sensors import region
-from jaxsim.pipeline.sensors.common import (
-    Compute,
-    flat,
-    in_reference,
-    measured,
-    reference,
-    referred,
-    replace_rows,
-)
+from jaxsim.pipeline.sensors.common import Compute, flat, in_reference, measured, reference, referred
 
 __all__ = ["SENSORS", "refusal"]
 
@@ -80,7 +72,7 @@ def _inside_site(m: Model, d: Data, i: np.ndarray) -> Array:
         chosen = np.flatnonzero(kinds == kind)
         parts.append(region.contains(int(kind), take(size, chosen), take(local, chosen)))
         order.append(chosen)
-    return take(concat(parts), np.argsort(np.concatenate(order))).astype(d.qpos.dtype)
+    return stitch(parts, order).astype(d.qpos.dtype)
 
 
 def refusal(model: Model, sensor: int) -> str:

@@ -11,7 +11,7 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import ObjType, SensorType
 from jaxsim.math.axis import concat
-from jaxsim.math.spatial import dot
+from jaxsim.math.vector import dot
 from jaxsim.model import Model
 from jaxsim.pipeline.ray.cast import Rays, cast, included, unseen
 from jaxsim.pipeline.sensors.camera import pixel_rays

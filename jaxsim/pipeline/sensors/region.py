@@ -6,13 +6,12 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsim.enums import GeomType, ObjType, SensorType
+from jaxsim.math.constants import MINVAL
 from jaxsim.math.safe import divide, sqrt
 from jaxsim.model import Model
 
 __all__ = ["contains", "meets", "refusal"]
 
-_PARALLEL = 1e-15
-"""Direction components below this count as parallel to a face."""
 _NO_SUCH_SITE = "sites have no type {}; give sphere, capsule, ellipsoid, cylinder or box"
 
 
@@ -83,7 +82,7 @@ def _both(s: _Interval, t: _Interval) -> _Interval:
 def _ball(p: Array, v: Array, square: Array) -> _Interval:
     """Where p + t v is within a ball, in two or three dimensions."""
     aa, ab, bb = jnp.sum(v * v, axis=1), jnp.sum(p * v, axis=1), jnp.sum(p * p, axis=1) - square
-    inside, moving = bb <= 0, aa > _PARALLEL
+    inside, moving = bb <= 0, aa > MINVAL
     determinant = ab * ab - aa * bb
     root, some = sqrt(determinant), determinant >= 0
     low = jnp.where(
@@ -97,7 +96,7 @@ def _ball(p: Array, v: Array, square: Array) -> _Interval:
 
 def _slab(x: Array, v: Array, half: Array) -> _Interval:
     """Where x + t v is between -half and half."""
-    inside, moving = jnp.abs(x) <= half, jnp.abs(v) > _PARALLEL
+    inside, moving = jnp.abs(x) <= half, jnp.abs(v) > MINVAL
     s, t = divide(-half - x, v), divide(half - x, v)
     low = jnp.where(moving, jnp.minimum(s, t), jnp.where(inside, -jnp.inf, jnp.inf))
     high = jnp.where(moving, jnp.maximum(s, t), jnp.where(inside, jnp.inf, -jnp.inf))

@@ -17,8 +17,9 @@ from jaxsim.collision.vec import Frame, Vec
 from jaxsim.data import Data
 from jaxsim.enums import GeomType, SensorType
 from jaxsim.math import safe
-from jaxsim.math.axis import concat, take
-from jaxsim.math.spatial import matvec, shift_motion
+from jaxsim.math.axis import concat, stitch, take
+from jaxsim.math.spatial import shift_motion
+from jaxsim.math.vector import matvec
 from jaxsim.model import Model
 from jaxsim.pipeline.sensors.common import Compute
 from jaxsim.pipeline.sensors.depth import DISTANCES
@@ -87,7 +88,7 @@ def _depths(m: Model, d: Data, others: np.ndarray, points: Array) -> Array:
         local = frame.to_local(Vec.split(points) - Vec.split(take(d.geom_xpos, geoms)[:, None]))
         parts.append(distance(Vec.split(take(m.geom_size, geoms)[:, None]), local))
         order.append(chosen)
-    return jnp.maximum(-take(concat(parts), np.argsort(np.concatenate(order))), 0)
+    return jnp.maximum(-stitch(parts, order), 0)
 
 
 def _touching(m: Model, d: Data, others: np.ndarray, geom: int) -> Array:

@@ -11,7 +11,7 @@ from jax import Array
 from jaxsim.data import Data
 from jaxsim.enums import SensorType
 from jaxsim.math.axis import add_rows, take
-from jaxsim.math.spatial import matvec_transposed
+from jaxsim.math.vector import matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.reaction import contact_force
 from jaxsim.pipeline.sensors.common import Compute

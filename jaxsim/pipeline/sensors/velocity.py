@@ -7,19 +7,11 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.enums import SensorType
-from jaxsim.math.axis import concat, take
-from jaxsim.math.spatial import cross, matvec_transposed
+from jaxsim.math.axis import concat, replace_rows, take
+from jaxsim.math.vector import cross, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline import objects
-from jaxsim.pipeline.sensors.common import (
-    Compute,
-    flat,
-    in_reference,
-    measured,
-    reference,
-    referred,
-    replace_rows,
-)
+from jaxsim.pipeline.sensors.common import Compute, flat, in_reference, measured, reference, referred
 
 __all__ = ["SENSORS"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
-from jaxsim.math import spatial
 from jaxsim.math.axis import add_rows, concat, take
+from jaxsim.math.vector import cross, dot
 from jaxsim.model import Model
 from jaxsim.pipeline.tendon.path import Path, path, places
 from jaxsim.structure.tendons import joint_coefficients, pulls, tendon_entries, tendon_paths
@@ -47,7 +47,7 @@ def _jacobian(model: Model, data: Data, found: Path) -> Array:
     slopes = _by_motion(model, data, found)
     pairs = add_rows(take(slopes, table.kept), table.pair, len(table.body))
     loads = add_rows(take(pairs, table.source), table.load, table.loads)
-    return spatial.dot(take(data.cdof, table.dof), take(loads, table.of_load))
+    return dot(take(data.cdof, table.dof), take(loads, table.of_load))
 
 
 def _by_motion(model: Model, data: Data, found: Path) -> Array:
@@ -57,7 +57,7 @@ def _by_motion(model: Model, data: Data, found: Path) -> Array:
     sites = np.concatenate([straight.start, straight.end, wrapping.start, wrapping.end])
     points = concat([take(data.site_xpos, sites), take(data.geom_xpos, wrapping.geom)])
     arm = points - take(data.subtree_com, model.body_rootid[bodies])
-    torque = spatial.cross(arm, found.by_point)
+    torque = cross(arm, found.by_point)
     if len(wrapping.geom):
         n = len(sites)
         torque = concat([torque[:n], torque[n:] + found.by_turn])

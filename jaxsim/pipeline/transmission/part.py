@@ -8,8 +8,8 @@ import numpy as np
 from jax import Array
 
 from jaxsim.data import Data
-from jaxsim.math import spatial
 from jaxsim.math.axis import concat, take
+from jaxsim.math.vector import cross, dot
 from jaxsim.model import Model
 from jaxsim.structure.transmissions import end_entries
 
@@ -49,5 +49,5 @@ def site_moments(model: Model, data: Data, ids: np.ndarray, sites: np.ndarray, p
     sites = np.maximum(sites, 0)
     arm = take(data.site_xpos, sites) - take(data.subtree_com, model.body_rootid[model.site_bodyid[sites]])
     torque, force = push[:, :3], push[:, 3:]
-    wrench = concat([torque + spatial.cross(arm, force), force], axis=1)
-    return spatial.dot(take(data.cdof, dofs), take(wrench, ends))
+    wrench = concat([torque + cross(arm, force), force], axis=1)
+    return dot(take(data.cdof, dofs), take(wrench, ends))

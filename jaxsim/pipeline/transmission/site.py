@@ -8,7 +8,7 @@ from jax import Array
 
 from jaxsim.data import Data
 from jaxsim.math import quaternion as quat
-from jaxsim.math.axis import concat, take
+from jaxsim.math.axis import concat, stitch, take
 from jaxsim.math.vector import dot, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.pipeline.transmission.part import Part, gear_of, site_moments
@@ -36,8 +36,8 @@ def on_sites(model: Model, data: Data, ids: np.ndarray) -> list[Part]:
     turn = relative_rotation(model, data, site[some], reference[some])
     length = dot(shift, take(force, some)) + dot(turn, take(torque, some))
     none = np.flatnonzero(~framed)
-    lengths = concat([length, jnp.zeros((len(none), 1), length.dtype)])
-    return [Part(ids, take(lengths, np.argsort(np.concatenate([some, none]))), moment)]
+    lengths = stitch([length, jnp.zeros((len(none), 1), length.dtype)], [some, none])
+    return [Part(ids, lengths, moment)]
 
 
 def relative_rotation(model: Model, data: Data, site: np.ndarray, reference: np.ndarray) -> Array:
