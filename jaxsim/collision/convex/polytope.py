@@ -82,13 +82,15 @@ def penetration(pairs: Sequence[Pair], found: Nearest, search: Search) -> Depth:
       found: where the search of the distance ended; the origin is in its simplex.
       search: most rounds, and the error of the depth of curved cores.
     """
-    first, scale = where_it_fits_in_one_kernel(_beginning, "beginning", found.meet, pairs, found)
+    begin = where_it_fits_in_one_kernel(_beginning, "beginning", found.meet, pairs, found)
+    vertices, faces, normal, dist, scale = begin
     rounding = 16 * jnp.finfo(scale.dtype).eps * scale
     smooth, gap = smooth_rows(pairs), rounding
     if smooth is not None:
         gap = jnp.where(smooth, jnp.maximum(search.tolerance, rounding), rounding)
 
     most = jnp.minimum(search.iterations, ROUNDS)
+    first = (vertices, faces, normal, dist)
     if fits_one_kernel(found.meet, (pairs, first)):
         rows = (_FIRST_VERTICES + ROUNDS, _ROWS)
         return _nearest_face(grow_in_kernel(pairs, first, found.meet, (gap, rounding), most, rows))
@@ -126,10 +128,10 @@ def _first_state(vertices: Vertex, faces: Array, normal: Vec, dist: Array, runni
     )
 
 
-def _beginning(pairs: Sequence[Pair], found: Nearest) -> tuple[tuple[Vertex, Array, Vec, Array], Array]:
+def _beginning(pairs: Sequence[Pair], found: Nearest) -> tuple[Vertex, Array, Vec, Array, Array]:
     """Vertices, faces and their planes of a tetrahedron, and a length of the order of its sizes."""
     vertices, faces, scale = _tetrahedron(pairs, found)
-    return (vertices, faces, *_face_planes(vertices, faces)), scale
+    return vertices, faces, *_face_planes(vertices, faces), scale
 
 
 def _tetrahedron(pairs: Sequence[Pair], found: Nearest) -> tuple[Vertex, Array, Array]:
