@@ -332,8 +332,7 @@ def _agree(folder: Path, about: dict[str, Any], patience: float) -> None:
             raise RuntimeError(f"record: the first process has not written {path} for {patience:.0f} s")
         time.sleep(_POLL)
     known = json.loads(path.read_text())
-    known = about | known  # runs of before knew less
-    other = [name for name, value in about.items() if known[name] != value]
+    other = [name for name, value in about.items() if known.get(name) != value]
     if other:
         raise ValueError(
             f"record: {folder} holds a run with another {', '.join(other)}; give it a folder of its own"

@@ -40,7 +40,7 @@ def box_qp(H: Array, g: Array, lower: Array, upper: Array) -> tuple[Array, Array
         return ((x <= lower) & (slope > 0)) | ((x >= upper) & (slope < 0))
 
     def value(x: Array) -> Array:
-        return x @ product(H, x) / 2 + g @ x
+        return jnp.sum(x * (product(H, x) / 2 + g))
 
     def descend(k: Array, x: Array) -> Array:
         best = x[k] - (product(H[k], x) + g[k]) / H[k, k]

@@ -337,7 +337,7 @@ def _backward(
         damped = R + mu * jnp.eye(model.nu, dtype=R.dtype)
         k, free = box_qp(damped, r, rules.low - u, rules.high - u)
         K = -solve_free(damped, S, free)
-        promise = -(k @ r + k @ product(R, k) / 2)
+        promise = -jnp.sum(k * (r + product(R, k) / 2))
         v = q + product(K.T, product(R, k) + r) + product(S.T, k)
         V = Q + product(K.T, product(R, K) + S) + product(S.T, K)
         return (v, (V + V.T) / 2), (k, K, promise)

@@ -93,7 +93,9 @@ def test_what_files_import_of_each_other_is_public(path: Path):
             assert module or listed, f"line {node.lineno}: {node.module}.{name}"
 
 
-@pytest.mark.parametrize("folder", ["math", "structure", "collision", "solver", "pipeline"])
+@pytest.mark.parametrize(
+    "folder", ["math", "structure", "collision", "solver", "pipeline", "support", "optimise", "sdf", "envs"]
+)
 def test_matrix_products_say_their_precision(folder: str):
     """The operator `@` runs at a device's default precision, 10 bits on some GPUs; host arrays are small enough."""
     for path in (ROOT / folder).rglob("*.py"):
