@@ -8,6 +8,7 @@ What is kept belongs to worlds, so a run may go on with another number of device
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import re
 import time
@@ -25,6 +26,7 @@ from jax.sharding import Mesh
 
 from jaxsim import parallel
 from jaxsim.data import Data
+from jaxsim.hints import hint
 from jaxsim.keys import digest
 from jaxsim.model import Model
 from jaxsim.pipeline.admit import admit
@@ -258,7 +260,8 @@ def _check_fields(fields: Sequence[str]) -> None:
         if known.get(name):
             raise ValueError(f"record: {name} is no array; name those in it, {', '.join(known[name])}")
         if name not in known and name not in known.get(name.split(".")[0], ()):
-            raise ValueError(f"record: Data has no field {name}")
+            every = [*known, *itertools.chain(*known.values())]
+            raise ValueError(f"record: Data has no field {name!r}{hint(name, every)}")
 
 
 def _chunk(

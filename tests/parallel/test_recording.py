@@ -118,7 +118,7 @@ def test_what_a_run_begins_with_stays(model, tmp_path):
 
 def test_wrong_arguments_are_refused(model, whole, tmp_path):
     data = start(model)
-    with pytest.raises(ValueError, match="no field qposs"):
+    with pytest.raises(ValueError, match=r"no field 'qposs' \(did you mean 'qpos'\?\)"):
         record(model, data, tmp_path, steps=10, fields=("qposs",))
     with pytest.raises(ValueError, match="fields is empty"):
         record(model, data, tmp_path, steps=10, fields=())
