@@ -10,7 +10,7 @@ from jaxsim.collision.field import with_voxels
 from jaxsim.compile.actuation import compile_actuators
 from jaxsim.compile.appearance import material_fields
 from jaxsim.compile.assets import Assets, compile_assets
-from jaxsim.compile.bodies import check_moving_masses, check_places, compile_body
+from jaxsim.compile.bodies import align_free, check_moving_masses, check_places, compile_body
 from jaxsim.compile.columns import empty_fields
 from jaxsim.compile.constants import SleepError, set_fixed, set_reference
 from jaxsim.compile.contact import compile_contact, paired_geoms
@@ -67,6 +67,7 @@ def _compile(document: Document) -> dict[str, Any]:
     for body in scene.bodies:
         compile_body(document, assets, body)
     fuse_static(document, scene)
+    align_free(scene)
     if discard:
         discard_visual(document, scene, assets)
     scene.renumber()

@@ -8,6 +8,7 @@ from typing import Any
 from jaxsim.compile.appearance import Material, compile_material
 from jaxsim.compile.hfield import HField, compile_hfield
 from jaxsim.compile.mesh.asset import Mesh, compile_mesh
+from jaxsim.compile.references import in_tuples
 from jaxsim.compile.texture import Texture, compile_texture
 from jaxsim.hints import nearest
 from jaxsim.mjcf import Document, Element
@@ -56,7 +57,7 @@ def compile_assets(document: Document, hulls: set[str], discard_visual: bool) ->
     Args:
         document: the model.
         hulls: names of the meshes that need a convex hull.
-        discard_visual: whether to drop what is only seen.
+        discard_visual: whether to drop materials and textures, but for those that tuples name.
 
     Raises:
         MjcfError: a file cannot be read, or an asset is not valid.
@@ -69,8 +70,10 @@ def compile_assets(document: Document, hulls: set[str], discard_visual: bool) ->
             assets.meshes.append(compile_mesh(document, element, name, len(assets.meshes), name in hulls))
         elif element.tag == "hfield":
             assets.hfields.append(compile_hfield(document, element, name, len(assets.hfields)))
-        elif element.tag == "texture" and not discard_visual:
+        elif discard_visual and name not in in_tuples(document, element.tag):
+            continue
+        elif element.tag == "texture":
             assets.textures.append(compile_texture(document, element, name, len(assets.textures)))
-        elif element.tag == "material" and not discard_visual:
+        elif element.tag == "material":
             assets.materials.append(compile_material(document, element, len(assets.materials)))
     return assets

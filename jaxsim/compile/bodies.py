@@ -18,7 +18,14 @@ from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document
 from jaxsim.mjcf.frames import EPS, IDENTITY, ORIGIN, accumulate, invert, rotate
 
-__all__ = ["check_moving_masses", "check_places", "compile_body", "compile_inertia", "infer_again"]
+__all__ = [
+    "align_free",
+    "check_moving_masses",
+    "check_places",
+    "compile_body",
+    "compile_inertia",
+    "infer_again",
+]
 
 
 def compile_body(document: Document, assets: Assets, body: Body) -> None:
@@ -39,8 +46,16 @@ def compile_body(document: Document, assets: Assets, body: Body) -> None:
         compile_camera(document, camera)
     for light in body.lights:
         compile_light(light)
-    if _aligned(body):
-        _align(body)
+
+
+def align_free(scene: Scene) -> None:
+    """Gives free bodies that ask for it the frame of their principal axes; those that carry no other body.
+
+    Static bodies have been fused by then: what they brought belongs to the free body.
+    """
+    for body in scene.bodies:
+        if _aligned(body):
+            _align(body)
 
 
 def compile_inertia(document: Document, assets: Assets, body: Body) -> None:
@@ -117,6 +132,7 @@ def _inertia_from_geoms(body: Body) -> None:
 def _bound_inertia(body: Body) -> None:
     """Applies the compiler's lower bounds, and checks that a rigid body can have these moments."""
     settings, element = body.settings, body.inertial or body.element
+    found = body.mass, body.inertia
     body.mass = max(body.mass, settings.boundmass)
     a, b, c = (max(moment, settings.boundinertia) for moment in body.inertia)
     if body.mass < 0 or min(a, b, c) < 0:
@@ -128,6 +144,7 @@ def _bound_inertia(body: Body) -> None:
             )
         a = b = c = (a + b + c) / 3.0
     body.inertia = (a, b, c)
+    body.corrected = (body.mass, body.inertia) != found
 
 
 def _check_joints(body: Body) -> None:

@@ -6,7 +6,7 @@ from jaxsim.compile.assets import Assets
 from jaxsim.compile.bodies import infer_again
 from jaxsim.compile.inertia import combine
 from jaxsim.compile.parts import Body, Geom
-from jaxsim.compile.references import referenced
+from jaxsim.compile.references import in_tuples, referenced
 from jaxsim.compile.scene import Scene
 from jaxsim.math.constants import MINVAL
 from jaxsim.mjcf import Document
@@ -19,7 +19,7 @@ def fuse_static(document: Document, scene: Scene) -> None:
     """Merges bodies without joints into their parents; only those whose names nothing refers to.
 
     Where bodies of different gravity compensation, or in a medium, would become one, they stay apart: its forces would
-    be others.
+    be others. So do those whose inertia would be found anew from all geoms, where bounds or balance have changed it.
 
     Raises:
         MjcfError: the merged inertia is not positive.
@@ -32,7 +32,9 @@ def fuse_static(document: Document, scene: Scene) -> None:
         fuse = default if wanted == "auto" else wanted == "true"
         if not fuse or body.joints or body.mocap or (body.name and body.name in fixed):
             continue
-        if not _adds_mass(body) or not (medium or _compensated_differently(body)):
+        if _adds_mass(body) and (medium or _compensated_differently(body)):
+            continue
+        if not _loses_correction(body):
             _merge(body)
 
 
@@ -56,10 +58,23 @@ def _compensated_differently(body: Body) -> bool:
     return parent is not None and body.values["gravcomp"] != parent.values["gravcomp"]
 
 
+def _inferred(body: Body) -> bool:
+    """Whether the inertia of a body always follows from its geoms; that of the world plays no part."""
+    return body.parent is not None and body.settings.inertiafromgeom == "true"
+
+
+def _loses_correction(body: Body) -> bool:
+    """Whether mass or inertia that bounds or balance have changed would be found anew from the geoms of both bodies."""
+    parent = body.parent
+    assert parent is not None
+    anew = _inferred(parent) and (bool(body.geoms) or _adds_mass(body))
+    return anew and (body.corrected or parent.corrected)
+
+
 def _merge(body: Body) -> None:
     parent = body.parent
     assert parent is not None
-    inferred = parent.parent is not None and parent.settings.inertiafromgeom == "true"
+    inferred = _inferred(parent)
     if _adds_mass(body) and not inferred:
         assert parent.ipos is not None
         assert body.ipos is not None
@@ -91,9 +106,9 @@ def _merge(body: Body) -> None:
 
 
 def discard_visual(document: Document, scene: Scene, assets: Assets) -> None:
-    """Drops geoms that are only seen and that nothing refers to, and meshes that no geom left uses, nor a site."""
+    """Drops geoms that are only seen and that nothing refers to, and meshes that no geom left uses, site or tuple."""
     used = referenced(document, "geom")
-    kept = _tactile(document)
+    kept = _tactile(document) | in_tuples(document, "mesh")
     for body in scene.bodies:
         body.geoms = [
             geom for geom in body.geoms if not _only_seen(geom) or (geom.name and geom.name in used)

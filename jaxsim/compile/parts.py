@@ -52,6 +52,7 @@ class Body(Part):
         inertial: that element.
         inertial_frame: the frame element around it.
         ipos: centre of mass, None while unknown.
+        corrected: whether the compiler's bounds or `balanceinertia` changed mass or inertia.
         weld: the topmost body that moves with this one.
     """
 
@@ -71,6 +72,7 @@ class Body(Part):
     iquat: Quat = IDENTITY
     mass: float = 0.0
     inertia: Vec3 = ORIGIN
+    corrected: bool = False
     mocap: bool = False
     weld: Body | None = None
 

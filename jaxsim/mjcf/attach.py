@@ -138,14 +138,15 @@ def attach_model(
 def _comes_along(section: str, element: Element, available: dict[str, set[str]]) -> bool:
     """Whether all references of an element lead to something that came along.
 
-    As in C the world body may be named by excluded pairs and, beside something that came along, by sensors.
+    As in C the world body may be named by excluded pairs and, beside something that came along, by sensors. An empty
+    tuple stays behind.
     """
     names = [(space, name) for _, _, space, name in references(element) if space != "default"]
     inside = [name in available.get(space, ()) for space, name in names]
     either = [found or pair == ("body", "world") for found, pair in zip(inside, names, strict=True)]
     if section == "sensor":
         return all(either) and (any(inside) or not names)
-    return all(either if section == "contact" else inside)
+    return all(either if section == "contact" else inside) and (bool(names) or element.tag != "tuple")
 
 
 def _append(section: Element, element: Element) -> None:
@@ -160,7 +161,10 @@ def _attach_assets(
     classes: dict[str, str],
     available: dict[str, set[str]],
 ) -> None:
-    """Copies all assets, except those that an earlier attachment under the same names has brought."""
+    """Copies all assets, except those that an earlier attachment under the same names has brought.
+
+    Textures without a name come each time.
+    """
     theirs = child.root.find("asset")
     ours = document.section("asset")
     present = {(e.tag, e.name, id(e.scope)) for e in ours.children}
@@ -174,7 +178,7 @@ def _attach_assets(
         rename(copy, namespace, None, classes)
         for space, values in names_of([copy]).items():
             available.setdefault(space, set()).update(values)
-        if (copy.tag, copy.name, id(copy.scope)) not in present:
+        if not copy.name or (copy.tag, copy.name, id(copy.scope)) not in present:
             _append(ours, copy)
 
 

@@ -17,13 +17,16 @@ from jaxsim.mjcf.files import Files
 from jaxsim.mjcf.frames import ORIENTATIONS
 from jaxsim.mjcf.keyframes import Keyframes
 from jaxsim.mjcf.limits import MAX_ASSET_BYTES, MAX_XML_BYTES
-from jaxsim.mjcf.namespace import Namespace
+from jaxsim.mjcf.namespace import Namespace, names_of, referring
 from jaxsim.mjcf.reader import Reader
 from jaxsim.mjcf.schema import child_type, namespaces, root_type, schema
 from jaxsim.mjcf.urdf import UrdfReader
 from jaxsim.mjcf.xmltext import parse_xml
 
 __all__ = ["Document"]
+
+_MOVING = ("joint", "freejoint")
+"""Elements of a body that have numbers in keyframes."""
 
 _WORLD: Any = object()
 """Stands for the world of a model, where None may be an element that was not found."""
@@ -265,13 +268,31 @@ class Document:
         return child
 
     def remove(self, element: Element) -> None:
-        """Removes an element and everything below it."""
+        """Removes an element and everything below it.
+
+        With a body goes what refers to it or to something in it: pairs, excluded pairs, tendons, equalities, actuators
+        and sensors, and their numbers in keyframes. Tuples, and cameras and lights that look at it, stay as they are.
+
+        Raises:
+            MjcfError: it is in no model; or keyframes would have to be cut whose numbers are not known one by one.
+        """
         if element.parent is None:
             which = "the root" if element is self.root else "what is in no model"
             raise element.error(f"{which} cannot be removed")
-        element.parent.children.remove(element)
-        element.parent = None
+        gone = [element]
+        keyframes = None
+        if element.tag in ("body", "frame"):
+            gone += [e for e in referring(self.root, names_of([element])) if e.tag not in ("tuple", "flex")]
+            stateful = {*_MOVING, *ACTUATORS}
+            if any(below.tag in stateful or below.get("mocap") for top in gone for below in top.walk()):
+                keyframes = Keyframes(self)
+        for each in gone:
+            assert each.parent is not None
+            each.parent.children.remove(each)
+            each.parent = None
         self.refresh()
+        if keyframes is not None:
+            keyframes.finish()
 
     def attach(
         self,

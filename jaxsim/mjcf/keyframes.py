@@ -7,7 +7,7 @@ the reference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -76,8 +76,9 @@ class Keyframes:
         section = self._document.section("keyframe")
         for key in keys:
             element = key.element.copy(section)
-            if element.name:
-                element["name"] = namespace(element.name)
+            name = namespace(element.name)
+            if element.name or self._document.find("key", name) is None:  # C names nameless ones too
+                element["name"] = name or None
             section.children.append(element)
             pieces = {
                 name: {twins[old]: piece for old, piece in split.items() if old in twins}
@@ -89,7 +90,7 @@ class Keyframes:
         """Puts the keyframes together for the tree as it is now."""
         if not self._keys:
             return
-        layouts = _layouts(self._document)
+        layouts = _layouts(self._document, {name for key in self._keys for name in key.pieces})
         for key in self._keys:
             for name, pieces in key.pieces.items():
                 parts = [pieces.get(e, np.full(width, _FILL[name])) for e, width in layouts[name]]
@@ -100,7 +101,7 @@ def _split(document: Document) -> list[_Key]:
     section = document.root.find("keyframe")
     if section is None or not section.children:
         return []
-    layouts = _layouts(document)
+    layouts = _layouts(document, {name for element in section.children for name in element.attrib})
     keys = []
     for element in section.children:
         key = _Key(element)
@@ -116,8 +117,12 @@ def _split(document: Document) -> list[_Key]:
     return keys
 
 
-def _layouts(document: Document) -> dict[str, Layout]:
-    """Returns which element owns how many numbers of each vector, in the order of the compiled model."""
+def _layouts(document: Document, names: Collection[str]) -> dict[str, Layout]:
+    """Returns which element owns how many numbers of each of the named vectors, in the order of the compiled model.
+
+    Raises:
+        MjcfError: there are controls or activations among them, and an actuator whose numbers are not counted here.
+    """
     joints, mocap = [], []
     for body in _bodies(document):
         if document.resolve(body).get("mocap"):
@@ -125,16 +130,18 @@ def _layouts(document: Document) -> dict[str, Layout]:
         for joint in _held(body, "joint", "freejoint"):
             kind = "free" if joint.tag == "freejoint" else str(document.resolve(joint)["type"])
             joints.append((joint, kind))
-    section = document.root.find("actuator")
-    actuators = section.children if section is not None else []
-    return {
+    section = document.root.find("actuator") if "act" in names or "ctrl" in names else None
+    children = section.children if section is not None else []
+    actuators = [(actuator, _activations(document, actuator)) for actuator in children]
+    layouts = {
         "qpos": [(joint, _QPOS[kind]) for joint, kind in joints],
         "qvel": [(joint, _QVEL[kind]) for joint, kind in joints],
-        "act": [(actuator, _activations(document, actuator)) for actuator in actuators],
-        "ctrl": [(actuator, 1) for actuator in actuators],
+        "act": actuators,
+        "ctrl": [(actuator, 1) for actuator, _ in actuators],
         "mpos": [(body, 3) for body in mocap],
         "mquat": [(body, 4) for body in mocap],
     }
+    return {name: layout for name, layout in layouts.items() if name in names}
 
 
 def _bodies(document: Document) -> Iterable[Element]:

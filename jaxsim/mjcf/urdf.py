@@ -165,7 +165,7 @@ class UrdfReader:
         if full.any():
             inertial["fullinertia"] = full if quat is None else _turned(full, np.asarray(quat))
         else:
-            inertial["diaginertia"] = np.zeros(3)
+            inertial["diaginertia"], inertial["quat"] = np.zeros(3), quat
 
     def _color(self, node: etree._Element, before: np.ndarray | None) -> np.ndarray | None:
         material = self._xml.one(node, "material")

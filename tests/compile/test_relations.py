@@ -252,6 +252,18 @@ def test_actuator_defaults_skip_classes_of_another_shortcut(shortcut, between):
         check(model(f'<actuator><{shortcut} joint="h" class="{name}" ctrlrange="0 1"/></actuator>', classes))
 
 
+@pytest.mark.parametrize("torque", ['forcelimited="true" forcerange="-2 {}"', 'forcerange="-2 {}"', ""])
+@pytest.mark.parametrize("high", [2, 1])
+@pytest.mark.parametrize("between", ["", '<muscle forcerange="-.6 1.1"/>', '<motor forcelimited="false"/>'])
+@pytest.mark.parametrize("own", ["", 'saturation="0 0 5"', 'saturation="0 3"', 'motorconst=".5"'])
+def test_saturation_is_inherited_as_the_range_of_forces(torque, high, between, own):
+    """A DC motor takes a range that is symmetric and switched on from the class that last used one."""
+    saturated = "" if torque else 'saturation="1 2"'
+    classes = f"""<default><general {torque.format(high)}/><default class="a">
+      <dcmotor nominal="12 1 300" {saturated}/><default class="b">{between}</default></default></default>"""
+    check(model(f'<actuator><dcmotor joint="h" class="b" {own}/></actuator>', classes))
+
+
 @pytest.mark.parametrize("time", ["0", ".4"])
 @pytest.mark.parametrize("actuator", ["position", "intvelocity", 'general dyntype="filter"'])
 def test_time_constants_are_inherited(time, actuator):

@@ -251,6 +251,44 @@ def test_inertia_of_fused_bodies(rule, own, fused):
     )
 
 
+_UNEVEN = '<inertial pos="0 0 0" mass="2" diaginertia=".1 .1 .5"/>'
+
+
+@pytest.mark.parametrize("rule", ["auto", "true"])
+@pytest.mark.parametrize("bound", ['boundinertia=".03"', 'boundmass="9"', 'boundinertia="1e-5"'])
+@pytest.mark.parametrize("own", ['<geom size=".1"/>', '<geom size=".3"/>'])
+@pytest.mark.parametrize(
+    "fused",
+    [
+        '<geom size=".1"/>',
+        '<geom size=".3"/>',
+        '<geom size=".1" mass="0"/>',
+        '<geom size=".3"/><body pos="0 1 0"><geom size=".1"/></body>',
+        _UNEVEN,
+        "<site/>",
+    ],
+)
+def test_bounded_inertia_is_not_lost_by_fusing(rule, bound, own, fused):
+    """Bodies whose inertia would be found anew from geoms stay apart where the compiler has changed it."""
+    check(
+        f"""<mujoco><compiler fusestatic="true" balanceinertia="true" inertiafromgeom="{rule}" {bound}/><worldbody>
+        <body><joint/>{own}<body pos="1 0 0">{fused}</body></body></worldbody></mujoco>"""
+    )
+
+
+@pytest.mark.parametrize("kept", ["", '<sensor><framepos objtype="body" objname="s"/></sensor>'])
+@pytest.mark.parametrize(
+    "inside", ["", '<geom size=".1" mass="0"/>', '<body pos="0 1 0"><geom size=".1"/></body>']
+)
+def test_free_bodies_are_aligned_once_fused(kept, inside):
+    check(
+        f"""<mujoco><compiler fusestatic="true" alignfree="true"/><worldbody><body pos="1 2 3" euler="10 20 30">
+        <body pos=".1 0 0" euler="30 0 0"><freejoint/><geom type="box" size=".1 .2 .3" pos=".3 0 0" euler="10 10 0"/>
+        <site pos="1 1 1"/><light dir="1 0 0"/><body name="s" pos="0 1 0" euler="90 0 0"><camera/>{inside}</body></body>
+        </body></worldbody>{kept}</mujoco>"""
+    )
+
+
 @pytest.mark.parametrize(
     "option", ["", '<option density="1"/>', '<option viscosity=".1"/>', '<option wind="1 0 0"/>']
 )
@@ -280,6 +318,23 @@ def test_visual_geoms_are_discarded():
       <geom size=".1" contype="0" conaffinity="0"/>
         <geom size=".2" material="m"/><geom name="seen" size=".3" contype="0" conaffinity="0"/></body></worldbody>
         <sensor><framepos objtype="geom" objname="seen"/></sensor></mujoco>"""
+    )
+
+
+@pytest.mark.parametrize(
+    "listed", [["material m"], ["texture t"], ["mesh seen"], ["mesh idle", "material m", "texture t"]]
+)
+def test_what_tuples_list_is_not_discarded(listed):
+    """Nothing else refers to it any more."""
+    elements = "".join('<element objtype="{}" objname="{}"/>'.format(*each.split()) for each in listed)
+    check(
+        f"""<mujoco><compiler discardvisual="true"/><asset>
+        <texture name="s" type="2d" builtin="flat" width="4" height="2"/>
+        <texture name="t" type="2d" builtin="flat" width="2" height="2"/><material name="first"/>
+        <material name="m" texture="t"/><mesh name="idle" builtin="cone" params="8 .3"/>
+        <mesh name="seen" builtin="cone" params="8 .5"/></asset><worldbody><body><joint/><geom size=".1" material="m"/>
+        <geom type="mesh" mesh="seen" contype="0" conaffinity="0"/><site material="m"/></body></worldbody>
+        <custom><tuple name="u">{elements}</tuple></custom></mujoco>"""
     )
 
 

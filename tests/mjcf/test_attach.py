@@ -381,3 +381,51 @@ def test_copies_are_independent(parent: Path) -> None:
     assert (twin.compiler_of(body)["angle"], spec.compiler["angle"]) == ("radian", "degree")
     twin.remove(body)
     assert spec.find("body", "p") is not None
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+@pytest.mark.parametrize("key", ['qpos="1 2"', 'qpos="1 2" qvel="3 4" ctrl="5 6 7" act="8"', ""])
+def test_a_body_takes_along_what_refers_to_it(name: str, key: str) -> None:
+    """As `MjSpec.delete`: its numbers leave the keyframes too."""
+    body = """<body name="{0}" pos="{1} 0 0"><joint name="j{0}"/><geom name="g{0}" size=".1"/>
+      <site name="s{0}"/></body>"""
+    xml = f"""<mujoco><worldbody>{body.format("a", 0)}{body.format("b", 1)}</worldbody>
+      <contact><exclude body1="a" body2="b"/><pair geom1="ga" geom2="gb"/></contact>
+      <tendon><spatial name="t"><site site="sa"/><site site="sb"/></spatial></tendon>
+      <equality><weld body1="a" body2="b"/><joint joint1="jb"/></equality>
+      <actuator><motor name="mt" tendon="t"/><position joint="jb"/><general dyntype="filter" joint="jb"/></actuator>
+      <sensor><jointpos joint="ja"/><framepos objtype="site" objname="sb"/><actuatorfrc actuator="mt"/>
+      <tendonpos tendon="t"/><contact subtree1="a"/><clock/></sensor><keyframe><key {key}/></keyframe></mujoco>"""
+    spec, theirs = Spec.from_string(xml), mujoco.MjSpec.from_string(xml)
+    spec.remove(spec.find("body", name))
+    theirs.delete(theirs.body(name))
+    check_spec(spec, theirs.compile())
+
+
+def test_positions_of_keyframes_need_no_count_of_controls() -> None:
+    """Nameless ones are called by what is put around their names."""
+    child = """<mujoco><worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody>
+      <actuator><pid joint="j" kp="1"/><dcmotor joint="j" motorconst="1" resistance="1"/></actuator>
+      <keyframe><key qpos="1" qvel="2"/></keyframe></mujoco>"""
+    parent = """<mujoco><asset><model name="c" file="c.xml"/></asset><worldbody><body><joint/><geom size=".1"/></body>
+      <attach model="c" prefix="p-"/></worldbody></mujoco>"""
+    ours = check(parent, {"c.xml": child.encode()})
+    assert ours.name("key", 0) == "p-"
+
+
+def test_empty_tuples_stay_behind() -> None:
+    child = """<mujoco><worldbody><body><geom size=".1"/></body></worldbody>
+      <custom><tuple name="t"/></custom></mujoco>"""
+    parent = """<mujoco><asset><model name="c" file="c.xml"/></asset><worldbody>
+      <attach model="c" prefix="p-"/></worldbody></mujoco>"""
+    check(parent, {"c.xml": child.encode()})
+
+
+def test_nameless_textures_come_with_each_attachment() -> None:
+    child = """<mujoco><asset><texture type="skybox" builtin="flat" width="2" height="2"/>
+      <texture name="t" type="2d" builtin="flat" width="2" height="2"/><material name="m" texture="t"/></asset>
+      <worldbody><body name="a"><geom size=".1" material="m"/></body><body name="b"><geom size=".1"/></body></worldbody>
+      </mujoco>"""
+    parent = """<mujoco><asset><model name="c" file="c.xml"/></asset><worldbody>
+      <attach model="c" body="a" prefix="p-"/><attach model="c" body="b" prefix="q-"/></worldbody></mujoco>"""
+    check(parent, {"c.xml": child.encode()})

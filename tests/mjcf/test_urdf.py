@@ -76,6 +76,13 @@ def test_meshes_are_shared_by_file_and_scale() -> None:
     assert [geom["mesh"] for geom in spec.elements("geom")] == ["m", "m1", "m", "m1"]
 
 
+def test_a_frame_of_zero_inertia_stays_turned() -> None:
+    zeros = " ".join(f'{name}="0"' for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
+    inertial = f'<inertial><origin rpy="1 2 3"/><mass value="2"/><inertia {zeros}/></inertial>'
+    xml = f"<robot><mujoco><compiler fusestatic='false'/></mujoco><link name='l'>{inertial}</link></robot>"
+    check_spec(Spec.from_string(xml), mujoco.MjModel.from_xml_string(xml))
+
+
 def test_inertia_of_zeros_is_none() -> None:
     zeros = " ".join(f'{name}="0"' for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
     xml = f"<robot><link name='l'><inertial><mass value='0'/><inertia {zeros}/></inertial></link></robot>"

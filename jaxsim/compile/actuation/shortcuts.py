@@ -44,6 +44,8 @@ def apply_shortcut(actuator: General, element: Element, outer: Sequence[General]
             if source is not None:
                 related = True
                 actuator.adopt(source)
+                if tag == "dcmotor" and "saturation" not in element:
+                    _keep_saturation(actuator, source)
             for name, value in own.items():
                 setattr(actuator, name, value)
         build(actuator, element, related)
@@ -257,6 +259,13 @@ def _dcmotor(actuator: General, element: Element, related: bool) -> None:
     gain[8] = 0.0
     actuator.actdim = actuator.motor_states
     actuator.actlimited, actuator.actearly = "false", True
+
+
+def _keep_saturation(actuator: General, source: General) -> None:
+    """Takes the torque at which another DC motor saturates; that is its range of forces, so others may have set it."""
+    low, high = source.forcerange
+    if source.forcelimited == "true" and 0 < high == -low:
+        actuator.forcerange, actuator.forcelimited = [low, high], "true"
 
 
 def _motor_constants(
