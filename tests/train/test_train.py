@@ -167,9 +167,9 @@ def test_files_of_settings(tiny, tmp_path):
     assert config.shac.betas == (0.5, 0.6)
     assert config.task == {"episode_length": 9}
     assert config.out == "runs/tiny"
-    (tmp_path / "small.yaml").write_text("shac: {policy_rate: 1e-3, clip: -2E+1}")
+    (tmp_path / "small.yaml").write_text("{goal: -2E+1, shac: {policy_rate: 1e-3}}")
     small = read(tmp_path / "small.yaml", settings(["--ppo.learning_rate", "5e-4"]))
-    assert (small.shac.policy_rate, small.shac.clip, small.ppo.learning_rate) == (0.001, -20.0, 0.0005)
+    assert (small.shac.policy_rate, small.goal, small.ppo.learning_rate) == (0.001, -20.0, 0.0005)
     assert read(tiny, settings(["--steps", "2e6"])).steps == 2_000_000
     (tmp_path / "varied.yaml").write_text("randomise:\n  mass: [0.5, 2]\n  gain: [0.8, 1.2]")
     varied = read(tmp_path / "varied.yaml")
