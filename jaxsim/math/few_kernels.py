@@ -30,7 +30,7 @@ from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 from jax.interpreters.partial_eval import dce_jaxpr
 
 from jaxsim.math.linear import computation_of
-from jaxsim.math.loops import LOOPS
+from jaxsim.math.loops import LOOPS, scan_sizes
 from jaxsim.math.stage import alone, divided, lowering_for, x64
 
 __all__ = ["call_in_few_kernels", "in_few_kernels"]
@@ -324,10 +324,7 @@ def _cond(evaluate: Any, eqn: Any, index: Any, *args: Any) -> list[Any]:
 
 def _scan(evaluate: Any, eqn: Any, *args: Any) -> list[Any]:
     p = eqn.params
-    if "ft_in" in p:  # from jax 0.11.2 on
-        n, carried = (len(list(part)) for part in p["ft_in"].unpack()[:2])
-    else:
-        n, carried = p["num_consts"], p["num_carry"]
+    n, carried = scan_sizes(p)
     m = n + carried
 
     def body(carry: list[Any], x: list[Any]) -> tuple[list[Any], list[Any]]:

@@ -1,4 +1,4 @@
-"""Primitives as loops of what is elementary, for kernels that can call no library."""
+"""Primitives as loops of what is elementary, for kernels that can call no library; and what a loop carries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-__all__ = ["LOOPS"]
+__all__ = ["LOOPS", "scan_sizes"]
 
 _LONG = 1024
 """Most numbers of a sum that is no loop: from 2,049 on XLA gives it to a library."""
@@ -144,3 +144,11 @@ LOOPS: dict[str, Callable[..., Array]] = {
     "triangular_solve": _triangular,
 }
 """Primitives of one result that become loops."""
+
+
+def scan_sizes(params: dict[str, Any]) -> tuple[int, int]:
+    """How many constants a `scan` of these parameters has, and how many arrays it carries."""
+    if "ft_in" in params:  # from jax 0.11.2 on
+        consts, carried = (len(list(part)) for part in params["ft_in"].unpack()[:2])
+        return consts, carried
+    return params["num_consts"], params["num_carry"]

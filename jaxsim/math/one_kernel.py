@@ -26,6 +26,7 @@ from jax.interpreters.partial_eval import dce_jaxpr
 
 from jaxsim.math.lanes import in_lanes
 from jaxsim.math.linear import computation_of, kernel_computation_of
+from jaxsim.math.loops import scan_sizes
 from jaxsim.math.stage import lowering_for, platform
 
 __all__ = [
@@ -489,6 +490,11 @@ class Lanes:
             self._moved(x, lambda e, k=k: np.split(e, ends, axis)[k], x.axis) for k in range(len(ends) + 1)
         ]
 
+    def _unstack(self, eqn: Any, x: Any) -> list[Any]:
+        axis = eqn.params["axis"]
+        left = None if x.axis is None else x.axis - (axis < x.axis)
+        return [self._moved(x, lambda e, k=k: _row(e, k, axis), left) for k in range(len(eqn.outvars))]
+
     def _concatenate(self, eqn: Any, *parts: Any) -> list[Any]:
         axis = next((x.axis for x in parts if x.axis is not None), None)
         entries = np.concatenate([x.entries for x in parts], eqn.params["dimension"])
@@ -585,10 +591,11 @@ class Lanes:
     def _scan(self, eqn: Any, *args: Any) -> list[Any]:
         """A loop of known length; not over arrays."""
         p = eqn.params
-        consts, start = args[: p["num_consts"]], args[p["num_consts"] :]
-        if len(start) != p["num_carry"] or len(eqn.outvars) != p["num_carry"]:
+        n, carried = scan_sizes(p)
+        consts, start = args[:n], args[n:]
+        if len(start) != carried or len(eqn.outvars) != carried:
             raise NotImplementedError("a kernel of lanes that goes through arrays")
-        types = [v.aval for v in p["jaxpr"].jaxpr.invars[p["num_consts"] :]]
+        types = [v.aval for v in p["jaxpr"].jaxpr.invars[n:]]
         numbers = lax.fori_loop(
             0,
             p["length"],
