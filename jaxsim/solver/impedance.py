@@ -17,6 +17,7 @@ from jaxsim.math.constants import MINVAL
 from jaxsim.model import Model
 
 __all__ = [
+    "DEFAULT_SOLREF",
     "MAX_IMPEDANCE",
     "MIN_IMPEDANCE",
     "Impedance",
@@ -29,7 +30,8 @@ MIN_IMPEDANCE = 1e-4
 MAX_IMPEDANCE = 0.9999
 """Bounds of impedance: below, a constraint is unenforced; above, its regularisation vanishes."""
 
-_DEFAULT_SOLREF = (0.02, 1.0)  # s, 1: replaces a pair of mixed signs
+DEFAULT_SOLREF = (0.02, 1.0)
+"""Time constant, s, and damping ratio that replace a pair of mixed signs."""
 
 
 class Impedance(NamedTuple):
@@ -59,8 +61,8 @@ def reference_gains(model: Model, solref: Array, dmax: Array) -> tuple[Array, Ar
     """
     time, ratio = solref[:, 0], solref[:, 1]
     mixed = (time > 0) != (ratio > 0)
-    time = jnp.where(mixed, _DEFAULT_SOLREF[0], time)
-    ratio = jnp.where(mixed, _DEFAULT_SOLREF[1], ratio)
+    time = jnp.where(mixed, DEFAULT_SOLREF[0], time)
+    ratio = jnp.where(mixed, DEFAULT_SOLREF[1], ratio)
     standard = time > 0
     if not model.opt.disableflags & DisableBit.REFSAFE:
         time = jnp.where(standard, safe.clamp(time, low=2 * model.opt.timestep), time)

@@ -47,6 +47,7 @@ _BOUNDS: list[tuple[str, Callable[[Any], bool], str]] = [
         lambda x: 0 <= x <= 1,
         "shac.discount shac.trace shac.slowness ppo.discounting ppo.gae_lambda",
     ),
+    ("in [0, 1), each", lambda x: all(0 <= beta < 1 for beta in x), "shac.betas"),
     (
         "widths of at least 1",
         lambda x: all(isinstance(width, int) and width >= 1 for width in x),

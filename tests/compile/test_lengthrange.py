@@ -38,6 +38,16 @@ def test_tendon_limits_and_couplings():
     check(model('<muscle joint="s"/>', extra=coupled))
 
 
+@pytest.mark.parametrize("given", ["-900 -20", ".05 -1", "-900 20"])
+def test_stiffness_of_limits(given):
+    """A pair of mixed signs is that of the defaults."""
+    check(
+        model(
+            '<muscle joint="s"/>', body=ARM.replace('range="-60 50"', f'range="-60 50" solreflimit="{given}"')
+        )
+    )
+
+
 def test_settings():
     check(model('<motor joint="s"/><muscle tendon="t"/>', SHORT + ' mode="all"'))
     check(model('<muscle joint="s"/><muscle tendon="t" lengthrange="0 1"/>', SHORT + ' uselimit="true"'))

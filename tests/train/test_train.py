@@ -152,6 +152,7 @@ def tiny(tmp_path):
         ({"shac.policy_rate": -1e-3}, "shac.policy_rate is -0.001, and must be at least 0"),
         ({"shac.discount": 2.0}, r"shac.discount is 2.0, and must be in \[0, 1\]"),
         ({"shac.policy": [8, 0]}, r"shac.policy is \(8, 0\), and must be widths of at least 1"),
+        ({"shac.betas": [0.7, 1.0]}, r"shac.betas is \(0.7, 1.0\), and must be in \[0, 1\), each"),
         ({"ppo.unroll_length": 0}, "ppo.unroll_length is 0, and must be at least 1"),
         ({"algorithm": "ppo", "worlds": 3}, "must be a multiple of worlds, 3"),
     ],

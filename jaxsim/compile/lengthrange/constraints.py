@@ -14,7 +14,7 @@ from jaxsim.compile.lengthrange.dynamics import Motion
 from jaxsim.enums import EqType, JointType
 from jaxsim.math.constants import MINVAL
 from jaxsim.math.rotations import to_vector
-from jaxsim.solver.impedance import MAX_IMPEDANCE, MIN_IMPEDANCE
+from jaxsim.solver.impedance import DEFAULT_SOLREF, MAX_IMPEDANCE, MIN_IMPEDANCE
 
 __all__ = ["Constraints", "Instant", "constrained_tendons", "constraints", "solve"]
 
@@ -182,7 +182,8 @@ def _rows(
     """
     violation = distance - soft.margin
     impedance, largest = _impedance(np.abs(violation if size is None else size), soft.imp)
-    first, second = soft.ref.T
+    mixed = (soft.ref[:, 0] > 0) != (soft.ref[:, 1] > 0)
+    first, second = np.where(mixed[:, None], DEFAULT_SOLREF, soft.ref).T
     time = np.maximum(first, 2 * instant.step) if instant.refsafe else first
     given = first > 0
     stiffness = np.where(given, 1 / np.maximum(MINVAL, (largest * time * second) ** 2), -first / largest**2)
