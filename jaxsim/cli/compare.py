@@ -207,7 +207,7 @@ def _rollout_cells(first: dict[str, Any], measured: dict[str, Any]) -> list[str]
         "-" if other is None else f"{other:.1f} s",
         "-" if other is None or own is None else f"{own / other:.2f} x",
         _megabytes(measured["memory_bytes"]),
-        measured.get("place", "-"),  # reports of older versions have none
+        measured["place"],
     ]
 
 

@@ -25,9 +25,6 @@ from jaxsim.mjcf.xmltext import parse_xml
 
 __all__ = ["Document"]
 
-_MOVING = ("joint", "freejoint")
-"""Elements of a body that have numbers in keyframes."""
-
 _WORLD: Any = object()
 """Stands for the world of a model, where None may be an element that was not found."""
 
@@ -283,7 +280,7 @@ class Document:
         keyframes = None
         if element.tag in ("body", "frame"):
             gone += [e for e in referring(self.root, names_of([element])) if e.tag not in ("tuple", "flex")]
-            stateful = {*_MOVING, *ACTUATORS}
+            stateful = {"joint", "freejoint", *ACTUATORS}
             if any(below.tag in stateful or below.get("mocap") for top in gone for below in top.walk()):
                 keyframes = Keyframes(self)
         for each in gone:
