@@ -124,7 +124,8 @@ def test_an_engine_that_hangs_is_left_out():
         "machine": machine(),
         "results": [{"case": "ant", "worlds": 3, "engines": {}, "left_out": left_out}],
     }
-    report["results"][0]["engines"]["jaxsim"] = {"steps_per_s": [1.0], "compile_s": 1.0, "memory_bytes": 0}
+    ours = {"steps_per_s": [1.0], "compile_s": 1.0, "memory_bytes": 0, "place": "one thread"}
+    report["results"][0]["engines"]["jaxsim"] = ours
     assert "mjx is left out: no result within 20 s (compiling a step)." in page(report, "cpu")
 
 
