@@ -5,6 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import mujoco
+import numpy as np
 import pytest
 
 from jaxsim.collision.convex import hull, polytope
@@ -27,12 +28,23 @@ def _interpreted(monkeypatch):
 
 
 CUBE = " ".join(f"{x} {y} {z}" for x in (-0.2, 0.2) for y in (-0.2, 0.2) for z in (-0.2, 0.2))
+TURNS = np.arange(21) * 2.4
+HEIGHTS = np.linspace(-0.25, 0.25, 21)
+WIDTHS = np.sqrt(0.07 - HEIGHTS**2)
+ROUND = np.stack([WIDTHS * np.cos(TURNS), WIDTHS * np.sin(TURNS), HEIGHTS], axis=1)
 SMALL = f"""
 <mujoco>
-  <asset><mesh name="cube" vertex="{CUBE}"/></asset>
-  <worldbody><body><freejoint/><geom type="mesh" mesh="cube"/></body></worldbody>
+  <asset>
+    <mesh name="cube" vertex="{CUBE}"/>
+    <mesh name="round" vertex="{" ".join(map(str, ROUND.reshape(-1)))}"/>
+  </asset>
+  <worldbody>
+    <body><freejoint/><geom type="mesh" mesh="cube"/></body>
+    <body><freejoint/><geom type="mesh" mesh="round"/></body>
+  </worldbody>
 </mujoco>
 """
+"""Hulls of eight corners, and of more than are compared at once."""
 
 
 @pytest.mark.usefixtures("_interpreted")

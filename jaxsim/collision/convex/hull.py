@@ -15,13 +15,14 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxsim.collision.convex.hull_kernel import climb_of_lanes, look_up_in_kernel
+from jaxsim.collision.convex.hull_kernel import climb_of_lanes, compare_of_lanes, look_up_in_kernel
 from jaxsim.collision.largest import along, entry_at, first_largest
 from jaxsim.collision.vec import Vec
 from jaxsim.hulls import Hulls
 from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world, widen, width_of
 from jaxsim.math.linear import operation
+from jaxsim.math.one_kernel import LANE
 from jaxsim.math.ruled import ruled
 from jaxsim.math.safe import normalize
 from jaxsim.math.stage import apart, platform
@@ -160,8 +161,16 @@ def searchable(hull: Hull | Corners) -> Hull | Corners:
     """With the corners of hulls that are searched as a whole: gathered once, not in each round."""
     if isinstance(hull, Corners) or hull.rows is not None or hull.tables.moved is not None:
         return hull
+    if _read_in_a_kernel(hull):
+        return hull
     rows = rows_by_world(hull.tables.hulls.corners, jnp.maximum(hull.mesh, 0))
     return hull._replace(rows=rows, points=rows_by_world(hull.tables.vert, rows))
+
+
+def _read_in_a_kernel(hull: Hull) -> bool:
+    """Whether a search is one kernel of a GPU (`fits_one_kernel`), without room for all corners of each lane."""
+    alone = len(hull.mesh) == 1 < hull.mesh.shape[-1] and hull.tables.vert.shape[-1] == 1
+    return platform() == LANE or (platform() == "cuda" and alone)
 
 
 def entry_blocks(tables: Tables, corner: Array, asked: Array) -> Array:
@@ -223,9 +232,20 @@ def _together(parts: Sequence[Hull]) -> Hull:
 def _farthest(hull: Hull, direction: Vec) -> Array:
     held, toward = lax.stop_gradient((hull, direction))
     rows, points = held.rows, held.points
-    if rows is None or points is None:
+    if held.tables.moved is not None:
         return _looked_up(held, toward)
+    if rows is None or points is None:
+        return _compared(held.tables.hulls.corners, held.tables.vert, held.mesh, *toward)
     return entry_at(rows, first_largest(along(toward, points)))
+
+
+def _all_corners(corners: Array, vert: Array, mesh: Array, x: Array, y: Array, z: Array) -> Array:
+    """The farthest corners of hulls `mesh` that are read as they are compared, (npair, W)."""
+    rows = rows_by_world(corners, jnp.maximum(mesh, 0))
+    return entry_at(rows, first_largest(along(Vec(x, y, z), rows_by_world(vert, rows))))
+
+
+_compared = operation(_all_corners, _all_corners, compare_of_lanes)
 
 
 class _Search(NamedTuple):

@@ -16,11 +16,14 @@ from jax import Array, lax
 
 from jaxsim.collision.vec import Vec
 from jaxsim.hulls import Hulls
-from jaxsim.math.lanes import in_lanes
+from jaxsim.math.lanes import in_lanes, rows_together
 from jaxsim.math.one_kernel import Lanes, Table, Value
 from jaxsim.structure.directions import CLIMB, LISTED, NEXT, WIDTH
 
-__all__ = ["climb_of_lanes", "look_up_in_kernel"]
+__all__ = ["climb_of_lanes", "compare_of_lanes", "look_up_in_kernel"]
+
+_TOGETHER = 16
+"""Most corners of a small hull that are compared at once."""
 
 
 def look_up_in_kernel(
@@ -87,6 +90,34 @@ def climb_of_lanes(lanes: Lanes, rows: Table, near: Table, vert: Table, moved: T
     return lanes.value(lanes.rows(corner, n))
 
 
+def compare_of_lanes(lanes: Lanes, corners: Table, vert: Table, *asked: Value) -> Value:
+    """The farthest of all corners of small hulls, in such a kernel: meshes and components of directions (n, W)."""
+    n, count = len(asked[0].entries), corners.places.shape[1]
+    mesh, x, y, z = (lanes.block(list(own.entries.flat), n, own.dtype) for own in asked)
+    some, first = rows_together(count, _TOGETHER), jnp.maximum(mesh, 0) * count
+    number = lax.broadcasted_iota(jnp.int32, (some, *mesh.shape), 0)
+
+    def look(trip: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Looks at some corners: the best so far, and how far it is."""
+        corner, height = carry
+        rows = corners.ref[first + jnp.minimum(trip * some + number, count - 1)]
+        heights = x * vert.ref[3 * rows] + y * vert.ref[3 * rows + 1] + z * vert.ref[3 * rows + 2]
+        best, best_height = _first_highest(heights, number, rows)
+        better = best_height > height
+        return jnp.where(better, best, corner), jnp.where(better, best_height, height)
+
+    start = corners.ref[first], jnp.full(x.shape, -jnp.inf, x.dtype)
+    corner, _ = lax.fori_loop(jnp.int32(0), jnp.int32(-(-count // some)), look, start)
+    return lanes.value(lanes.rows(corner, n))
+
+
+def _first_highest(heights: Array, number: Array, corners: Array) -> tuple[Array, Array]:
+    """Of corners (k, ..., lanes) with their heights the first that is highest, and how high it is."""
+    highest = jnp.max(heights, axis=0)
+    first = jnp.min(jnp.where(heights == highest, number, len(number)), axis=0)
+    return jnp.sum(jnp.where(number == first, corners, 0), axis=0, dtype=corners.dtype), highest
+
+
 def _climb(
     tables: Sequence[Any],
     worlds: int,
@@ -117,10 +148,7 @@ def _climb(
         corner, height, row, going = carry
         place = row * (WIDTH + 1)
         listed, what = rows[place + number], rows[place + WIDTH]
-        heights = height_of(listed)
-        best_height = jnp.max(heights, axis=0)
-        best = jnp.min(jnp.where(heights == best_height, number, WIDTH), axis=0)
-        best = jnp.sum(jnp.where(number == best, listed, 0), axis=0, dtype=listed.dtype)
+        best, best_height = _first_highest(height_of(listed), number, listed)
         better = (going > 0) & (best_height > height)
         corner, height = jnp.where(better, best, corner), jnp.where(better, best_height, height)
         more = what & NEXT > 0
