@@ -76,7 +76,7 @@ class Hull(NamedTuple):
     Attributes:
       mesh: which mesh, (npair, 1 or W).
       tables: of all meshes.
-      rows: rows of its corners in `mesh_vert`, (npair, k, 1 or W), see `searchable`; None: directions are looked up.
+      rows: rows of its corners in `mesh_vert`, (npair, k, 1 or W), see `searchable`; None: they are looked up.
       points: the corners, m (npair, k, 3, 1 or W).
     """
 
