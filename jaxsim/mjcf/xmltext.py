@@ -13,6 +13,8 @@ __all__ = ["parse_xml"]
 
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _GLUED = re.compile(rb"""(=\s*(?:"[^"<]*"|'[^'<]*'))(?=[A-Za-z_])""")
+_XMLNS = re.compile(rb"""\sxmlns(?::[\w.-]+)?\s*=\s*(?:"[^"<]*"|'[^'<]*')""")
+_TALL = re.compile(rb"""<[A-Za-z_](?:[^<>"']|"[^"<]*"|'[^'<]*')*>""")
 _BARE = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
 
 
@@ -21,7 +23,9 @@ def parse_xml(data: bytes, file: str | None) -> etree._Element:
 
     Comments are cut out beforehand, because models in the wild hold comments that XML forbids (`--` inside), which
     MuJoCo accepts. A missing space between attributes and a bare `&`, which it accepts too, are repaired. The
-    declaration is not read: the text is UTF-8, and versions in the wild are such as "0.0".
+    declaration is not read: the text is UTF-8, and versions in the wild are such as "0.0". Namespaces are not
+    told apart: a prefix, declared or not (`drake:acceleration`, as many URDFs have it), is part of a name, and what
+    the root has with one (`xsi:schemaLocation`) is ignored.
 
     Args:
         data: the document.
@@ -44,8 +48,42 @@ def parse_xml(data: bytes, file: str | None) -> etree._Element:
         raise MjcfError("document types and entities are not allowed", file=file, line=line)
     if not data.strip():
         raise MjcfError("the XML is empty", file=file)
+    data = _XMLNS.sub(lambda match: b" " + b"\n" * match[0].count(b"\n"), data)
     data = b"\n" * lines + data  # line numbers stay right
-    parser = etree.XMLParser(
+    data = _TALL.sub(
+        _flat, data
+    )  # libxml2 gives the line on which a tag ends, a reader looks for where it begins
+    data = data.decode("utf-8", "replace").encode()
+    try:
+        return _tree(data)
+    except etree.XMLSyntaxError as error:
+        problem = error
+    except (ValueError, LookupError) as error:
+        raise MjcfError(f"not well-formed XML: {error}", file=file) from None
+    try:
+        return _tree(_BARE.sub(b"&amp;", _GLUED.sub(rb"\1 ", data)))
+    except (etree.XMLSyntaxError, ValueError, LookupError):
+        line = problem.lineno or None
+        raise MjcfError(f"not well-formed XML: {problem.msg}", file=file, line=line) from None
+
+
+def _tree(data: bytes) -> etree._Element:
+    """Returns the root of a document, whose names may have prefixes that are not declared."""
+    parser = _parser(recover=False)
+    try:
+        return etree.fromstring(data, parser)
+    except etree.XMLSyntaxError:
+        if any(entry.type != etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE for entry in parser.error_log):
+            raise
+    root = etree.fromstring(data, _parser(recover=True))
+    for name in [name for name in root.attrib if ":" in name]:
+        del root.attrib[name]
+    return root
+
+
+def _parser(recover: bool) -> etree.XMLParser:
+    """Returns a parser that reads text alone, nothing else from disk or network."""
+    return etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
         load_dtd=False,
@@ -54,19 +92,13 @@ def parse_xml(data: bytes, file: str | None) -> etree._Element:
         remove_comments=True,
         remove_pis=True,
         remove_blank_text=True,
+        recover=recover,
     )
-    data = data.decode("utf-8", "replace").encode()
-    try:
-        return etree.fromstring(data, parser)
-    except etree.XMLSyntaxError as error:
-        problem = error
-    except (ValueError, LookupError) as error:
-        raise MjcfError(f"not well-formed XML: {error}", file=file) from None
-    try:
-        return etree.fromstring(_BARE.sub(b"&amp;", _GLUED.sub(rb"\1 ", data)), parser)
-    except (etree.XMLSyntaxError, ValueError, LookupError):
-        line = problem.lineno or None
-        raise MjcfError(f"not well-formed XML: {problem.msg}", file=file, line=line) from None
+
+
+def _flat(tag: re.Match[bytes]) -> bytes:
+    """Returns a tag on one line, and behind it the line breaks that it had."""
+    return tag[0].replace(b"\n", b" ") + b"\n" * tag[0].count(b"\n")
 
 
 def _cut(data: bytes, end: int) -> tuple[bytes, int]:

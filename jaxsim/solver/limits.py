@@ -20,6 +20,9 @@ from jaxsim.solver.tendon_jacobian import tendon_jacobian
 
 __all__ = ["ball_limit", "joint_limit", "tendon_limit"]
 
+_FAR = 1.0
+"""Rows that are farther from their margin than this, rad or m, are as if at it: an end of a range may be infinite."""
+
 
 def joint_limit(model: Model, data: Data, joints: np.ndarray) -> tuple[Rows, Array]:
     """Rows of hinges and slides, and which are in use."""
@@ -102,7 +105,7 @@ def _rows(
     solimp: Array,
 ) -> tuple[Rows, Array]:
     """One-sided rows that keep `pos` above zero, and which are in use: those within their margin."""
-    violation = pos - margin
+    violation = jnp.minimum(pos - margin, _FAR)
     constants = impedance(model, solref, solimp, violation**2)
     R = regularisation(constants.d, inverse_inertia)
     active = violation < 0

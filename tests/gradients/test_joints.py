@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.test_util import check_grads
 
 import jaxsim
 from tests.gradients import scenes
@@ -165,3 +166,36 @@ def test_dry_friction_that_may_begin(sweeps):
     right = (jax.vmap(speed, (None, 0))(1e-6, speeds) - jax.vmap(speed, (None, 0))(0.0, speeds)) / 1e-6
     np.testing.assert_allclose(ours, right, rtol=1e-6)
     assert np.abs(right[1:]).min() > 1e-4
+
+
+OPEN_ENDED = """
+<mujoco>
+  <worldbody>
+    <body>
+      <joint name="below" axis="0 1 0" range="-inf 10" damping="0.1"/>
+      <geom size="0.1" pos="0.3 0 0"/>
+      <body pos="0.5 0 0">
+        <joint name="above" axis="0 1 0" range="-10 inf"/>
+        <geom size="0.1" pos="0.3 0 0"/>
+        <body pos="0.5 0 0"><joint axis="0 1 0" range="-inf inf"/><geom size="0.1" pos="0.3 0 0"/></body>
+      </body>
+    </body>
+  </worldbody>
+  <tendon><fixed range="-inf -0.1"><joint joint="below" coef="1"/><joint joint="above" coef="1"/></fixed></tendon>
+</mujoco>
+"""
+
+
+def test_ranges_may_have_one_end_or_none():
+    """Of two joints and a tendon the end that there is pushes; another limit is never met."""
+    model = jaxsim.load_model(OPEN_ENDED)
+    assert np.isinf(model.jnt_range).sum() == 4
+    data = jaxsim.make_data(model)
+
+    def stepped(qpos, qvel):
+        after = jaxsim.step(model, data.replace(qpos=qpos, qvel=qvel))
+        return after.qvel, after.nl
+
+    args = jnp.array([0.2, -0.2, 0.1]), jnp.array([0.5, -0.7, 0.2])
+    assert stepped(*args)[1] == 3
+    check_grads(jax.jit(lambda *a: stepped(*a)[0]), args, order=1, modes=("fwd", "rev"), atol=1e-6, rtol=1e-6)

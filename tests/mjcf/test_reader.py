@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -81,8 +82,8 @@ def test_the_message_reads_like_a_compiler_error(tmp_path: Path) -> None:
         "<!DOCTYPE mujoco [<!ENTITY a 'b'>]><mujoco model='&a;'/>",
         "<!DOCTYPE x SYSTEM 'file:///etc/passwd'><mujoco/>",
         "<mujoco model='&a;&#0;'/>",
-        "<mujoco xmlns='urn:x'/>",
-        "<mujoco a:b='1'/>",
+        "<mujoco><worldbody a:b='1'/></mujoco>",
+        "<mujoco><worldbody><a:geom/></worldbody></mujoco>",
     ],
 )
 def test_xml_that_is_not_well_formed_or_not_safe(xml: str) -> None:
@@ -118,6 +119,31 @@ def test_what_the_oracle_forgives_is_forgiven() -> None:
     geom = spec.find("geom", "g")
     assert geom is not None
     assert geom.line == 5
+
+
+def test_namespaces_are_ignored() -> None:
+    names = "xmlns='urn:x' xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance'"
+    xml = f"""<mujoco {names}
+      xsi:schemaLocation="mujoco.xsd" a:b="1"><worldbody>
+      <geom name="g" size="1"/></worldbody></mujoco>"""
+    geom = Spec.from_string(xml).find("geom", "g")
+    assert geom is not None
+    assert geom.line == 3
+    robot = f"""<robot name="r" {names}><link name="a" drake:k="1"><drake:group/><collision><geometry>
+      <sphere radius="1" drake:b="2"/></geometry></collision></link></robot>"""
+    assert load_model(robot).ngeom == mujoco.MjModel.from_xml_string(robot).ngeom == 1
+
+
+def test_lines_are_those_on_which_elements_begin() -> None:
+    xml = BODY.format(
+        "\n<geom\n  size='.1'\n  name='first'\n/>\n\n<geom\n\nname='>'\nsize='1'/>\n<site name='s'/>"
+    )
+    spec = Spec.from_string(xml)
+    lines = [
+        found.line for found in (spec.find("geom", "first"), spec.find("geom", ">"), spec.find("site", "s"))
+    ]
+    assert lines == [2, 7, 11]
+    assert refused(BODY.format("\n<geom\n  size='.1'\n  sise='1'\n/>")).line == 2
 
 
 def test_text_may_begin_with_a_byte_order_mark() -> None:
