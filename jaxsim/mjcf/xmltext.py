@@ -76,7 +76,7 @@ def _tree(data: bytes) -> etree._Element:
         if any(entry.type != etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE for entry in parser.error_log):
             raise
     root = etree.fromstring(data, _parser(recover=True))
-    for name in [name for name in root.attrib if ":" in name]:
+    for name in [name for name in map(str, root.attrib) if ":" in name]:
         del root.attrib[name]
     return root
 
