@@ -235,6 +235,7 @@ class Model(Catalogue):
     mesh_texcoordadr: np.ndarray = static("nmesh", "first texture coordinate; -1: none")
     mesh_texcoordnum: np.ndarray = static("nmesh", "texture coordinates")
     mesh_graphadr: np.ndarray = static("nmesh", "convex hull in mesh_graph; -1: none")
+    mesh_hulled: np.ndarray = static("nmesh", "whether there is a hull to collide, or to measure distances")
     mesh_face: np.ndarray = static("nmeshface 3", "vertex indices of faces")
     mesh_facenormal: np.ndarray = static("nmeshface 3", "normal indices of faces")
     mesh_facetexcoord: np.ndarray = static("nmeshface 3", "texture coordinate indices of faces")

@@ -23,7 +23,7 @@ from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.structure.colliders import COLLIDERS, Collider, colliders_of
 
-__all__ = ["Distances", "distances", "has_distance"]
+__all__ = ["Distances", "distances", "without_distance"]
 
 
 class Distances(NamedTuple):
@@ -38,10 +38,16 @@ class Distances(NamedTuple):
     fromto: Array
 
 
-def has_distance(types: tuple[int, int]) -> bool:
-    """Whether distances of two types of geoms are computed; those that never collide are at the limit."""
-    first, second = sorted(types)
-    return first != GeomType.HFIELD and GeomType.SDF not in (first, second)
+def without_distance(model: Model, geom1: int, geom2: int) -> str:
+    """What of two geoms has no distance yet; empty: nothing. Those that never collide are at the limit."""
+    first, second = sorted((int(model.geom_type[geom1]), int(model.geom_type[geom2])))
+    if first == GeomType.HFIELD or GeomType.SDF in (first, second):
+        return f"{GeomType(first).name.lower()} and {GeomType(second).name.lower()}"
+    for geom in (geom1, geom2):
+        if model.geom_type[geom] == GeomType.MESH and not model.mesh_hulled[model.geom_dataid[geom]]:
+            mesh = model.name("mesh", int(model.geom_dataid[geom]))
+            return f"mesh {mesh}, which has no hull, as it collides with nothing or has no volume"
+    return ""
 
 
 def distances(model: Model, data: Data, geom1: np.ndarray, geom2: np.ndarray, limit: Array) -> Distances:

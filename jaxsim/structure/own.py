@@ -12,7 +12,15 @@ from jaxsim.structure.snaps import frame_snaps
 
 __all__ = ["OWN", "own_fields"]
 
-OWN = ("mesh_hulls", "mesh_polytilt", "geom_hfieldcells", "body_snap", "geom_snap", "site_snap")
+OWN = (
+    "mesh_hulls",
+    "mesh_hulled",
+    "mesh_polytilt",
+    "geom_hfieldcells",
+    "body_snap",
+    "geom_snap",
+    "site_snap",
+)
 """Their names."""
 
 
@@ -20,11 +28,12 @@ def own_fields(fields: dict[str, Any], normals: np.ndarray) -> dict[str, Any]:
     """These fields by name.
 
     Args:
-      fields: all others.
+      fields: all others; of meshes with the hulls that only a distance needs.
       normals: unit normals of the meshes' polygons, (nmeshpoly, 3).
     """
     return {
         "mesh_hulls": hull_tables(fields, normals),
+        "mesh_hulled": np.asarray(fields["mesh_graphadr"]) >= 0,
         "mesh_polytilt": polygon_tilts(fields, normals),
         "geom_hfieldcells": cells_under(fields),
         **frame_snaps(fields),

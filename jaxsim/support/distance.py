@@ -12,9 +12,8 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from jaxsim import worlds
-from jaxsim.collision.distance import Distances, distances, has_distance
+from jaxsim.collision.distance import Distances, distances, without_distance
 from jaxsim.data import Data
-from jaxsim.enums import GeomType
 from jaxsim.model import Model
 from jaxsim.results import UnsupportedError
 from jaxsim.support.lifted import check_index
@@ -53,13 +52,13 @@ def geom_distance(
 
     Raises:
       IndexError: there is no such geom.
-      UnsupportedError: a geom is a height field or a signed distance field.
+      UnsupportedError: a geom is a height field or a signed distance field, or its mesh has no hull: it collides with
+        nothing and is not that of a sensor of distances either; `inertia="convex"` gives it one.
     """
     for name, geom in (("geom1", geom1), ("geom2", geom2)):
         check_index(f"geom_distance: {name}", geom, model.ngeom)
-    types = int(model.geom_type[geom1]), int(model.geom_type[geom2])
-    if not has_distance(types):
-        words = " and ".join(GeomType(t).name.lower() for t in types)
-        raise UnsupportedError(f"jaxsim does not compute yet: the distance of {words}")
+    what = without_distance(model, geom1, geom2)
+    if what:
+        raise UnsupportedError(f"jaxsim does not compute yet: the distance of {what}")
     found = _lifted(int(geom1), int(geom2))(model, data, jnp.asarray(distmax, data.qpos.dtype))
     return found.dist[0], found.fromto[0]

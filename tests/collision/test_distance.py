@@ -283,6 +283,58 @@ def test_a_hull_deep_in_an_ellipsoid() -> None:
     np.testing.assert_allclose(of(0.0)[1], differences, rtol=1e-5, atol=1e-6)
 
 
+VISUAL = """
+<mujoco>
+  <default><geom type="mesh" contype="0" conaffinity="0"/></default>
+  <asset>
+    <mesh name="egg" builtin="sphere" params="2" scale=".1 .2 .15"/>
+    <mesh name="cushion" builtin="supersphere" params="8 .5 .5" scale=".1 .1 .2"/>
+    <mesh name="plate" builtin="plate" params="3 3" scale=".1 .1 .1" inertia="shell"/>
+    <mesh name="other" builtin="hemisphere" params="3" scale=".1 .1 .1"/>
+  </asset>
+  <worldbody>
+    <body name="a" pos="0 0 1"><freejoint/>
+      <geom name="egg" mesh="egg"/>
+      <geom name="ball" type="sphere" size=".05" pos=".3 0 0" contype="1"/>
+    </body>
+    <body name="b" pos=".5 .1 1"><freejoint/><geom name="cushion" mesh="cushion" euler="10 20 30"/></body>
+    <body pos="0 0 3"><geom name="other" mesh="other"/></body>
+    <body name="flat" pos="0 0 4"><geom name="plate" mesh="plate"/></body>
+  </worldbody>
+  <sensor>
+    <distance body1="a" body2="b" cutoff="1"/>
+    <fromto geom1="egg" geom2="cushion" cutoff="1"/>
+    <normal geom1="cushion" geom2="ball" cutoff="1"/>%s
+  </sensor>
+</mujoco>
+"""
+"""Meshes that collide with nothing: the compiler gives them no hulls."""
+
+
+def test_meshes_that_collide_with_nothing() -> None:
+    xml = VISUAL % ""
+    m = mujoco.MjModel.from_xml_string(xml)
+    assert (m.mesh_graphadr < 0).all()
+    d = mujoco.MjData(m)
+    models = jaxsim.load_model(xml), jaxsim.put_model(m)
+    forward = jax.jit(jaxsim.forward)
+    for qpos in _states(m, 6):
+        d.qpos[:] = qpos
+        mujoco.mj_forward(m, d)
+        for model in models:
+            data = forward(model, jaxsim.make_data(model).replace(qpos=qpos))
+            np.testing.assert_allclose(data.sensordata, d.sensordata, rtol=0, atol=1e-9)
+    distance, _ = jaxsim.geom_distance(model, data, m.geom("egg").id, m.geom("ball").id, 2.0)
+    assert distance == pytest.approx(
+        mujoco.mj_geomDistance(m, d, m.geom("egg").id, m.geom("ball").id, 2.0, None)
+    )
+    with pytest.raises(jaxsim.UnsupportedError, match="the distance of mesh other, which has no hull"):
+        jaxsim.geom_distance(model, data, m.geom("egg").id, m.geom("other").id, 2.0)
+    flat = jaxsim.load_model(VISUAL % '<distance body1="a" body2="flat" cutoff="9"/>')
+    with pytest.raises(jaxsim.UnsupportedError, match="distance of mesh plate, which has no hull"):
+        jaxsim.make_data(flat)
+
+
 def test_wrong_arguments() -> None:
     _, model = _problem()
     data = jaxsim.make_data(model)

@@ -9,15 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsim.collision.distance import distances, has_distance
+from jaxsim.collision.distance import distances, without_distance
 from jaxsim.collision.largest import entry_at, first_largest
 from jaxsim.data import Data
-from jaxsim.enums import GeomType, ObjType, SensorType
+from jaxsim.enums import SensorType
 from jaxsim.math import safe
 from jaxsim.math.axis import take
 from jaxsim.model import Model
 from jaxsim.pipeline.sensors.common import Compute, flat
 from jaxsim.pytree import Static
+from jaxsim.structure.measured import geoms_of
 
 __all__ = ["SENSORS", "refusal"]
 
@@ -38,21 +39,14 @@ class _Pairs(NamedTuple):
     place: np.ndarray
 
 
-def _geoms(static: Static, kind: int, number: int) -> np.ndarray:
-    """The geoms of an object: itself, or those of a body."""
-    if kind == ObjType.GEOM:
-        return np.array([number])
-    return static.body_geomadr[number] + np.arange(static.body_geomnum[number])
-
-
 @functools.lru_cache(maxsize=64)
 def _pairs(static: Static, sensors: tuple[int, ...]) -> _Pairs:
     """The pairs of some sensors."""
     geom1, geom2, owner = [], [], []
     place = np.full((len(sensors), 1), -1)
     for n, i in enumerate(sensors):
-        ones = _geoms(static, static.sensor_objtype[i], static.sensor_objid[i])
-        others = _geoms(static, static.sensor_reftype[i], static.sensor_refid[i])
+        ones = geoms_of(static, static.sensor_objtype[i], static.sensor_objid[i])
+        others = geoms_of(static, static.sensor_reftype[i], static.sensor_refid[i])
         count = len(ones) * len(others)
         mine = len(owner) + np.arange(count)
         if count > place.shape[1]:
@@ -68,10 +62,9 @@ def _pairs(static: Static, sensors: tuple[int, ...]) -> _Pairs:
 def refusal(m: Model, sensor: int) -> str:
     """What of a sensor of distances is not computed yet; empty: nothing."""
     pairs = _pairs(m.static, (sensor,))
-    for types in zip(m.geom_type[pairs.geom1].tolist(), m.geom_type[pairs.geom2].tolist(), strict=True):
-        if not has_distance(types):
-            return "distance of " + " and ".join(GeomType(t).name.lower() for t in types)
-    return ""
+    of_pairs = (without_distance(m, *pair) for pair in zip(pairs.geom1, pairs.geom2, strict=True))
+    what = next(filter(None, of_pairs), "")
+    return what and f"distance of {what}"
 
 
 def _nearest(m: Model, d: Data, i: np.ndarray) -> tuple[Array, Array]:
