@@ -21,7 +21,7 @@ from jaxsim.compile.hfield import hfield_fields
 from jaxsim.compile.keyframes import compile_keyframes
 from jaxsim.compile.lengthrange import set_length_ranges
 from jaxsim.compile.mesh.asset import mesh_fields
-from jaxsim.compile.mesh.measured import with_measured_hulls
+from jaxsim.compile.mesh.missing import with_missing_hulls
 from jaxsim.compile.names import Names
 from jaxsim.compile.options import compile_options
 from jaxsim.compile.scene import Scene, build_scene
@@ -97,7 +97,7 @@ def _compile(document: Document) -> dict[str, Any]:
         nuserdata=max(0, sizes["nuserdata"]),
     )
     normals = np.concatenate([np.zeros((0, 3)), *(mesh.polygon_normals for mesh in assets.meshes)])
-    return fields | own_fields(*with_measured_hulls(fields, normals)) | _buffers(document)
+    return fields | own_fields(*with_missing_hulls(fields, normals)) | _buffers(document)
 
 
 def _buffers(document: Document) -> dict[str, Any]:

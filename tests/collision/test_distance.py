@@ -330,6 +330,16 @@ def test_meshes_that_collide_with_nothing() -> None:
     )
     with pytest.raises(jaxsim.UnsupportedError, match="the distance of mesh other, which has no hull"):
         jaxsim.geom_distance(model, data, m.geom("egg").id, m.geom("other").id, 2.0)
+    everything = jnp.ones(m.ngeom, int)
+    with pytest.raises(jaxsim.UnsupportedError, match="geom 'other': a mesh without a hull"):
+        jaxsim.make_data(model.replace(geom_contype=everything))
+    m.geom_contype[:4] = m.geom_conaffinity[:4] = 1  # the plate has no volume
+    d.qpos[7:10] = d.qpos[:3] + 0.05
+    mujoco.mj_forward(m, d)
+    data = forward(model := jaxsim.put_model(m), jaxsim.make_data(model).replace(qpos=d.qpos))
+    least = mujoco.mj_geomDistance(m, d, m.geom("egg").id, m.geom("cushion").id, 2.0, None)
+    assert least < 0
+    assert data.contact.dist.min() == pytest.approx(least)
     flat = jaxsim.load_model(VISUAL % '<distance body1="a" body2="flat" cutoff="9"/>')
     with pytest.raises(jaxsim.UnsupportedError, match="distance of mesh plate, which has no hull"):
         jaxsim.make_data(flat)

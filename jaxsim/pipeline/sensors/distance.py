@@ -18,7 +18,7 @@ from jaxsim.math.axis import take
 from jaxsim.model import Model
 from jaxsim.pipeline.sensors.common import Compute, flat
 from jaxsim.pytree import Static
-from jaxsim.structure.measured import geoms_of
+from jaxsim.structure.shaped import geoms_of
 
 __all__ = ["SENSORS", "refusal"]
 

@@ -1,4 +1,4 @@
-"""Geoms whose distances from others sensors measure. Host code."""
+"""Geoms that need a shape: they may collide, or sensors measure their distances from others. Host code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxsim.enums import ObjType, SensorType
 
-__all__ = ["geoms_of", "measured_geoms"]
+__all__ = ["geoms_of", "may_collide", "measured_geoms"]
 
 _SENSORS = (SensorType.GEOMDIST, SensorType.GEOMNORMAL, SensorType.GEOMFROMTO)
 
@@ -18,6 +18,13 @@ def geoms_of(static: Any, kind: int, number: int) -> np.ndarray:
     if kind == ObjType.GEOM:
         return np.array([number])
     return static.body_geomadr[number] + np.arange(static.body_geomnum[number])
+
+
+def may_collide(static: Any) -> np.ndarray:
+    """Which geoms of a model, or of its fields, have a mask or are in an explicit pair (ngeom,)."""
+    masked = (np.asarray(static.geom_contype) | np.asarray(static.geom_conaffinity)) != 0
+    paired = np.isin(np.arange(len(masked)), [*static.pair_geom1, *static.pair_geom2])
+    return masked | paired
 
 
 def measured_geoms(static: Any) -> set[int]:

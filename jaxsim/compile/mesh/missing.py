@@ -1,7 +1,8 @@
-"""Hulls of meshes that collide with nothing, but whose distances sensors measure.
+"""Hulls of meshes for which the compiler made none, as they collided with nothing, but which are asked for.
 
-The C engine looks for the farthest of all vertices of such a mesh, which is a corner of its hull. `Model.mesh_graph` is
-without these hulls, as mjModel's is: they are in jaxsim's own tables alone.
+A sensor measures their distance, or a geom of an MjModel was let collide. The C engine looks for the farthest of all
+vertices then, which is a corner of the hull. `Model.mesh_graph` is without these hulls, as mjModel's is: they are in
+jaxsim's own tables alone.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from jaxsim.compile.mesh.faces import hull_polygons, join_polygons, polygon_norm
 from jaxsim.compile.mesh.hull import convex_hull
 from jaxsim.enums import GeomType
 from jaxsim.structure.lists import Lists
-from jaxsim.structure.measured import measured_geoms
+from jaxsim.structure.shaped import may_collide, measured_geoms
 
-__all__ = ["with_measured_hulls"]
+__all__ = ["with_missing_hulls"]
 
 
-def with_measured_hulls(fields: dict[str, Any], normals: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
-    """The fields of a model with hulls of all meshes whose distance is measured, and the normals of their polygons.
+def with_missing_hulls(fields: dict[str, Any], normals: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
+    """The fields of a model with hulls of all meshes that need one, and the normals of their polygons.
 
     Meshes without volume stay without.
 
@@ -30,7 +31,7 @@ def with_measured_hulls(fields: dict[str, Any], normals: np.ndarray) -> tuple[di
       normals: unit normals of the polygons, (nmeshpoly, 3).
     """
     m = SimpleNamespace(**fields)
-    missing = [k for k in _measured_meshes(m) if m.mesh_graphadr[k] < 0]
+    missing = [k for k in _needed_meshes(m) if m.mesh_graphadr[k] < 0]
     if not missing:
         return fields, normals
     graph, polygons = [np.asarray(m.mesh_graph)], _polygons(m)
@@ -50,9 +51,9 @@ def with_measured_hulls(fields: dict[str, Any], normals: np.ndarray) -> tuple[di
     return fields | hulls | join_polygons(polygons, m.mesh_vertnum), np.concatenate(parts)
 
 
-def _measured_meshes(m: Any) -> list[int]:
-    """Meshes of geoms whose distance a sensor measures."""
-    geoms = measured_geoms(m)
+def _needed_meshes(m: Any) -> list[int]:
+    """Meshes of geoms whose distance a sensor measures, or that may collide."""
+    geoms = {*measured_geoms(m), *np.flatnonzero(may_collide(m)).tolist()}
     return sorted({int(m.geom_dataid[g]) for g in geoms if m.geom_type[g] == GeomType.MESH})
 
 
