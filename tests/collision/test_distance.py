@@ -41,12 +41,38 @@ XML = """
   </sensor>
 </mujoco>
 """
+VISUAL = """
+<mujoco>
+  <default><geom type="mesh" contype="0" conaffinity="0"/></default>
+  <asset>
+    <mesh name="egg" builtin="sphere" params="2" scale=".1 .2 .15"/>
+    <mesh name="cushion" builtin="supersphere" params="8 .5 .5" scale=".1 .1 .2"/>
+    <mesh name="plate" builtin="plate" params="3 3" scale=".1 .1 .1" inertia="shell"/>
+    <mesh name="other" builtin="hemisphere" params="3" scale=".1 .1 .1"/>
+  </asset>
+  <worldbody>
+    <body name="a" pos="0 0 1"><freejoint/>
+      <geom name="egg" mesh="egg"/>
+      <geom name="ball" type="sphere" size=".05" pos=".3 0 0" contype="1"/>
+    </body>
+    <body name="b" pos=".5 .1 1"><freejoint/><geom name="cushion" mesh="cushion" euler="10 20 30"/></body>
+    <body pos="0 0 3"><geom name="other" mesh="other"/></body>
+    <body name="flat" pos="0 0 4"><geom name="plate" mesh="plate"/></body>
+  </worldbody>
+  <sensor>
+    <distance body1="a" body2="b" cutoff="1"/>
+    <fromto geom1="egg" geom2="cushion" cutoff="1"/>
+    <normal geom1="cushion" geom2="ball" cutoff="1"/>%s
+  </sensor>
+</mujoco>
+"""
+"""Meshes that collide with nothing: the compiler gives them no hulls."""
 PAIRS = [("box", "brick"), ("brick", "ball"), ("capsule", "floor"), ("capsule", "box"), ("ball", "capsule")]
 
 
 @functools.cache
-def _problem() -> tuple[mujoco.MjModel, jaxsim.Model]:
-    m = mujoco.MjModel.from_xml_string(XML)
+def _problem(xml: str = XML) -> tuple[mujoco.MjModel, jaxsim.Model]:
+    m = mujoco.MjModel.from_xml_string(xml)
     return m, jaxsim.put_model(m)
 
 
@@ -112,8 +138,9 @@ def test_query_is_the_c_engines(first: str, second: str) -> None:
 
 
 @pytest.mark.slow
-def test_derivatives() -> None:
-    m, model = _problem()
+@pytest.mark.parametrize("xml", [XML, VISUAL % ""], ids=["shapes", "meshes that collide with nothing"])
+def test_derivatives(xml) -> None:
+    m, model = _problem(xml)
     qpos = jnp.asarray(_states(m, 40))
     rng = np.random.default_rng(1)
 
@@ -283,34 +310,6 @@ def test_a_hull_deep_in_an_ellipsoid() -> None:
     np.testing.assert_allclose(of(0.0)[1], differences, rtol=1e-5, atol=1e-6)
 
 
-VISUAL = """
-<mujoco>
-  <default><geom type="mesh" contype="0" conaffinity="0"/></default>
-  <asset>
-    <mesh name="egg" builtin="sphere" params="2" scale=".1 .2 .15"/>
-    <mesh name="cushion" builtin="supersphere" params="8 .5 .5" scale=".1 .1 .2"/>
-    <mesh name="plate" builtin="plate" params="3 3" scale=".1 .1 .1" inertia="shell"/>
-    <mesh name="other" builtin="hemisphere" params="3" scale=".1 .1 .1"/>
-  </asset>
-  <worldbody>
-    <body name="a" pos="0 0 1"><freejoint/>
-      <geom name="egg" mesh="egg"/>
-      <geom name="ball" type="sphere" size=".05" pos=".3 0 0" contype="1"/>
-    </body>
-    <body name="b" pos=".5 .1 1"><freejoint/><geom name="cushion" mesh="cushion" euler="10 20 30"/></body>
-    <body pos="0 0 3"><geom name="other" mesh="other"/></body>
-    <body name="flat" pos="0 0 4"><geom name="plate" mesh="plate"/></body>
-  </worldbody>
-  <sensor>
-    <distance body1="a" body2="b" cutoff="1"/>
-    <fromto geom1="egg" geom2="cushion" cutoff="1"/>
-    <normal geom1="cushion" geom2="ball" cutoff="1"/>%s
-  </sensor>
-</mujoco>
-"""
-"""Meshes that collide with nothing: the compiler gives them no hulls."""
-
-
 def test_meshes_that_collide_with_nothing() -> None:
     xml = VISUAL % ""
     m = mujoco.MjModel.from_xml_string(xml)
@@ -336,7 +335,9 @@ def test_meshes_that_collide_with_nothing() -> None:
     m.geom_contype[:4] = m.geom_conaffinity[:4] = 1  # the plate has no volume
     d.qpos[7:10] = d.qpos[:3] + 0.05
     mujoco.mj_forward(m, d)
-    data = forward(model := jaxsim.put_model(m), jaxsim.make_data(model).replace(qpos=d.qpos))
+    model = jaxsim.put_model(m)
+    data = jaxsim.kinematics(model, jaxsim.make_data(model).replace(qpos=d.qpos))
+    data = jax.jit(jaxsim.collision)(model, data)
     least = mujoco.mj_geomDistance(m, d, m.geom("egg").id, m.geom("cushion").id, 2.0, None)
     assert least < 0
     assert data.contact.dist.min() == pytest.approx(least)
