@@ -45,8 +45,9 @@ def without_distance(model: Model, geom1: int, geom2: int) -> str:
         return f"{GeomType(first).name.lower()} and {GeomType(second).name.lower()}"
     for geom in (geom1, geom2):
         if model.geom_type[geom] == GeomType.MESH and not model.mesh_hulled[model.geom_dataid[geom]]:
-            mesh = model.name("mesh", int(model.geom_dataid[geom]))
-            return f"mesh {mesh}, which has no hull, as it collides with nothing or has no volume"
+            mesh = int(model.geom_dataid[geom])
+            named = model.name("mesh", mesh) or f"number {mesh}"
+            return f"mesh {named}, which has no hull, as it collides with nothing or has no volume"
     return ""
 
 

@@ -50,9 +50,8 @@ def parse_xml(data: bytes, file: str | None) -> etree._Element:
         raise MjcfError("the XML is empty", file=file)
     data = _XMLNS.sub(lambda match: b" " + b"\n" * match[0].count(b"\n"), data)
     data = b"\n" * lines + data  # line numbers stay right
-    data = _TALL.sub(
-        _flat, data
-    )  # libxml2 gives the line on which a tag ends, a reader looks for where it begins
+    # libxml2 gives the line on which a tag ends; a reader looks for where it begins
+    data = _TALL.sub(_flat, data)
     data = data.decode("utf-8", "replace").encode()
     try:
         return _tree(data)
