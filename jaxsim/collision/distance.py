@@ -22,6 +22,7 @@ from jaxsim.math.choices import Choices
 from jaxsim.math.stage import stage
 from jaxsim.model import Model
 from jaxsim.structure.colliders import COLLIDERS, Collider, colliders_of
+from jaxsim.structure.shaped import without_hull
 
 __all__ = ["Distances", "distances", "without_distance"]
 
@@ -44,7 +45,7 @@ def without_distance(model: Model, geom1: int, geom2: int) -> str:
     if first == GeomType.HFIELD or GeomType.SDF in (first, second):
         return f"{GeomType(first).name.lower()} and {GeomType(second).name.lower()}"
     for geom in (geom1, geom2):
-        if model.geom_type[geom] == GeomType.MESH and not model.mesh_hulled[model.geom_dataid[geom]]:
+        if without_hull(model)[geom]:
             mesh = int(model.geom_dataid[geom])
             named = model.name("mesh", mesh) or f"number {mesh}"
             return f"mesh {named}, which has no hull, as it collides with nothing or has no volume"

@@ -23,7 +23,6 @@ from jaxsim.enums import (
     EnableBit,
     EqType,
     GainType,
-    GeomType,
     IntegratorType,
     ObjType,
     SolverType,
@@ -37,7 +36,7 @@ from jaxsim.pipeline.transmission import TRANSMISSIONS
 from jaxsim.pytree import Static
 from jaxsim.results import UnsupportedError
 from jaxsim.solver.solve import SOLVERS
-from jaxsim.structure.shaped import may_collide
+from jaxsim.structure.shaped import may_collide, without_hull
 from jaxsim.structure.slots import unsupported_pairs
 
 __all__ = ["EQUALITIES", "REFUSED_FLAGS", "asks_for_more", "check_supported"]
@@ -71,16 +70,10 @@ def _typed(kind: ObjType, what: str, field: str, types: type[IntEnum], known: It
     )
 
 
-def _without_hull(m: Model) -> np.ndarray:
-    """Geoms that may collide, though there is no hull of their mesh."""
-    hulled = np.append(m.mesh_hulled, 1)[m.geom_dataid] != 0
-    return may_collide(m) & (m.geom_type == GeomType.MESH) & ~hulled
-
-
 _ELEMENTS: tuple[_Rule, ...] = (
     (
         ObjType.GEOM,
-        _without_hull,
+        lambda m: may_collide(m) & without_hull(m),
         lambda m, i: "a mesh without a hull: it collided with nothing, or has no volume",
     ),
     (ObjType.GEOM, lambda m: _not_in(m.geom_condim, _CONDIM), lambda m, i: f"condim {m.geom_condim[i]}"),

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from jaxsim.enums import ObjType, SensorType
+from jaxsim.enums import GeomType, ObjType
+from jaxsim.structure.sensors import CATALOGUE
 
-__all__ = ["geoms_of", "may_collide", "measured_geoms"]
+__all__ = ["geoms_of", "may_collide", "measured_geoms", "without_hull"]
 
-_SENSORS = (SensorType.GEOMDIST, SensorType.GEOMNORMAL, SensorType.GEOMFROMTO)
+_SENSORS = [sensor.type for sensor in CATALOGUE if sensor.form == "geoms"]
 
 
 def geoms_of(static: Any, kind: int, number: int) -> np.ndarray:
@@ -33,3 +34,10 @@ def measured_geoms(static: Any) -> set[int]:
     objects = [(static.sensor_objtype[i], static.sensor_objid[i]) for i in sensors]
     objects += [(static.sensor_reftype[i], static.sensor_refid[i]) for i in sensors]
     return {geom for kind, number in objects for geom in geoms_of(static, kind, number).tolist()}
+
+
+def without_hull(static: Any) -> np.ndarray:
+    """Which geoms are meshes of which there is no hull (ngeom,)."""
+    found = static.geom_type == GeomType.MESH
+    found[found] = static.mesh_hulled[static.geom_dataid[found]] == 0
+    return found

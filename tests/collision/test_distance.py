@@ -346,6 +346,16 @@ def test_meshes_that_collide_with_nothing() -> None:
         jaxsim.make_data(flat)
 
 
+def test_height_fields_need_no_hull() -> None:
+    """There are more of them than meshes."""
+    fields = [f'<hfield name="{k}" nrow="2" ncol="2" size="1 1 1 1" elevation="0 0 0 1"/>' for k in range(2)]
+    geoms = [f'<geom type="hfield" hfield="{k}" pos="{3 * k} 0 0"/>' for k in range(2)]
+    model = jaxsim.load_model(
+        f"<mujoco><asset>{fields[0]}{fields[1]}</asset><worldbody>{geoms[0]}{geoms[1]}</worldbody></mujoco>"
+    )
+    assert jaxsim.make_data(model).geom_xpos.shape == (2, 3)
+
+
 def test_wrong_arguments() -> None:
     _, model = _problem()
     data = jaxsim.make_data(model)
