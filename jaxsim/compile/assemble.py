@@ -21,9 +21,9 @@ from jaxsim.compile.hfield import hfield_fields
 from jaxsim.compile.keyframes import compile_keyframes
 from jaxsim.compile.lengthrange import set_length_ranges
 from jaxsim.compile.mesh.asset import mesh_fields
-from jaxsim.compile.mesh.missing import with_missing_hulls
 from jaxsim.compile.names import Names
 from jaxsim.compile.options import compile_options
+from jaxsim.compile.own import own_fields
 from jaxsim.compile.scene import Scene, build_scene
 from jaxsim.compile.scenefields import scene_fields
 from jaxsim.compile.sensors import compile_sensors
@@ -35,7 +35,6 @@ from jaxsim.mjcf import Document, MjcfError
 from jaxsim.mjcf.schema import landing
 from jaxsim.model import Model, from_fields
 from jaxsim.structure.budgets import asked_sizes, parse_budgets
-from jaxsim.structure.own import own_fields
 
 __all__ = ["compile_document", "meshes_with_hulls"]
 
@@ -97,7 +96,7 @@ def _compile(document: Document) -> dict[str, Any]:
         nuserdata=max(0, sizes["nuserdata"]),
     )
     normals = np.concatenate([np.zeros((0, 3)), *(mesh.polygon_normals for mesh in assets.meshes)])
-    return fields | own_fields(*with_missing_hulls(fields, normals)) | _buffers(document)
+    return fields | own_fields(fields, normals) | _buffers(document)
 
 
 def _buffers(document: Document) -> dict[str, Any]:

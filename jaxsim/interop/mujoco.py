@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jaxsim.collision.field import with_voxels
-from jaxsim.compile.mesh.missing import with_missing_hulls
+from jaxsim.compile.own import OWN, own_fields
 from jaxsim.data import Data
 from jaxsim.enums import PREFIXES, WrapType
 from jaxsim.mjcf.schema import schema
@@ -19,7 +19,6 @@ from jaxsim.pipeline import make_data as native
 from jaxsim.pytree import Record, held_record
 from jaxsim.results import UnsupportedError
 from jaxsim.structure.budgets import asked_sizes, given_sizes
-from jaxsim.structure.own import OWN, own_fields
 
 __all__ = ["as_model", "make_data", "put_model"]
 
@@ -59,8 +58,7 @@ def put_model(
 def _converted_model(mj_model: Any, fields: dict[str, Any], sizes: dict[str, Any]) -> Model:
     """The model of some fields, with what jaxsim derives from them, and buffer sizes where they are given by hand."""
     normals = np.asarray(mj_model.mesh_polynormal, float).reshape(-1, 3)
-    own = own_fields(*with_missing_hulls(fields, normals))
-    return with_voxels(from_fields(fields | own | _asked(mj_model) | sizes))
+    return with_voxels(from_fields(fields | own_fields(fields, normals) | _asked(mj_model) | sizes))
 
 
 def _asked(mj_model: Any) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def parse_xml(data: bytes, file: str | None) -> etree._Element:
     if len(data) > MAX_XML_BYTES:
         raise MjcfError(f"the XML is larger than {MAX_XML_BYTES:,} bytes", file=file)
     data = data.removeprefix(b"\xef\xbb\xbf")
-    data = _COMMENT.sub(lambda match: b" " + b"\n" * match[0].count(b"\n"), data)
+    data = _COMMENT.sub(_left_out, data)
     data, lines = _cut(data, len(data) - len(data.lstrip()))
     if data.startswith(b"<?xml"):
         data, more = _cut(data, data.find(b"?>") + 2)
@@ -48,7 +48,7 @@ def parse_xml(data: bytes, file: str | None) -> etree._Element:
         raise MjcfError("document types and entities are not allowed", file=file, line=line)
     if not data.strip():
         raise MjcfError("the XML is empty", file=file)
-    data = _XMLNS.sub(lambda match: b" " + b"\n" * match[0].count(b"\n"), data)
+    data = _XMLNS.sub(_left_out, data)
     data = b"\n" * lines + data  # line numbers stay right
     # libxml2 gives the line on which a tag ends; a reader looks for where it begins
     data = _TALL.sub(_flat, data)
@@ -93,6 +93,11 @@ def _parser(recover: bool) -> etree.XMLParser:
         remove_blank_text=True,
         recover=recover,
     )
+
+
+def _left_out(part: re.Match[bytes]) -> bytes:
+    """Returns what stands for a part of a document: its line breaks."""
+    return b" " + b"\n" * part[0].count(b"\n")
 
 
 def _flat(tag: re.Match[bytes]) -> bytes:

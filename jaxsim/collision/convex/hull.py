@@ -22,7 +22,7 @@ from jaxsim.hulls import Hulls
 from jaxsim.math.axis import concat
 from jaxsim.math.gather import rows_by_world, widen, width_of
 from jaxsim.math.linear import operation
-from jaxsim.math.one_kernel import LANE
+from jaxsim.math.one_kernel import LANE, fits_one_kernel
 from jaxsim.math.ruled import ruled
 from jaxsim.math.safe import normalize
 from jaxsim.math.stage import apart, platform
@@ -163,14 +163,19 @@ def searchable(hull: Hull | Corners) -> Hull | Corners:
         return hull
     if _read_in_a_kernel(hull):
         return hull
-    rows = rows_by_world(hull.tables.hulls.corners, jnp.maximum(hull.mesh, 0))
-    return hull._replace(rows=rows, points=rows_by_world(hull.tables.vert, rows))
+    rows, points = _gathered(hull.tables.hulls.corners, hull.tables.vert, hull.mesh)
+    return hull._replace(rows=rows, points=points)
+
+
+def _gathered(corners: Array, vert: Array, mesh: Array) -> tuple[Array, Array]:
+    """Rows of the corners of hulls, and the corners."""
+    rows = rows_by_world(corners, jnp.maximum(mesh, 0))
+    return rows, rows_by_world(vert, rows)
 
 
 def _read_in_a_kernel(hull: Hull) -> bool:
     """Whether a search is one kernel of a GPU (`fits_one_kernel`), without room for all corners of each lane."""
-    alone = len(hull.mesh) == 1 < hull.mesh.shape[-1] and hull.tables.vert.shape[-1] == 1
-    return platform() == LANE or (platform() == "cuda" and alone)
+    return platform() == LANE or (fits_one_kernel(hull.mesh, ()) and hull.tables.vert.shape[-1] == 1)
 
 
 def entry_blocks(tables: Tables, corner: Array, asked: Array) -> Array:
@@ -236,13 +241,17 @@ def _farthest(hull: Hull, direction: Vec) -> Array:
         return _looked_up(held, toward)
     if rows is None or points is None:
         return _compared(held.tables.hulls.corners, held.tables.vert, held.mesh, *toward)
+    return _best(rows, points, toward)
+
+
+def _best(rows: Array, points: Array, toward: Vec) -> Array:
+    """The first of the farthest corners (npair, k, ...), (npair, W)."""
     return entry_at(rows, first_largest(along(toward, points)))
 
 
 def _all_corners(corners: Array, vert: Array, mesh: Array, x: Array, y: Array, z: Array) -> Array:
     """The farthest corners of hulls `mesh` that are read as they are compared, (npair, W)."""
-    rows = rows_by_world(corners, jnp.maximum(mesh, 0))
-    return entry_at(rows, first_largest(along(Vec(x, y, z), rows_by_world(vert, rows))))
+    return _best(*_gathered(corners, vert, mesh), Vec(x, y, z))
 
 
 _compared = operation(_all_corners, _all_corners, compare_of_lanes)

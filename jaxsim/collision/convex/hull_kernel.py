@@ -101,14 +101,19 @@ def compare_of_lanes(lanes: Lanes, corners: Table, vert: Table, *asked: Value) -
         """Looks at some corners: the best so far, and how far it is."""
         corner, height = carry
         rows = corners.ref[first + jnp.minimum(trip * some + number, count - 1)]
-        heights = x * vert.ref[3 * rows] + y * vert.ref[3 * rows + 1] + z * vert.ref[3 * rows + 2]
-        best, best_height = _first_highest(heights, number, rows)
+        best, best_height = _first_highest(_heights(vert.ref, rows, (x, y, z)), number, rows)
         better = best_height > height
         return jnp.where(better, best, corner), jnp.where(better, best_height, height)
 
     start = corners.ref[first], jnp.full(x.shape, -jnp.inf, x.dtype)
     corner, _ = lax.fori_loop(jnp.int32(0), jnp.int32(-(-count // some)), look, start)
     return lanes.value(lanes.rows(corner, n))
+
+
+def _heights(vert: Any, corners: Array, toward: Sequence[Array], worlds: int = 1, own: Any = 0) -> Array:
+    """How far corners are in a direction; `own` are the worlds, of so many, whose vertices are read."""
+    at = corners * (3 * worlds) + own
+    return toward[0] * vert[at] + toward[1] * vert[at + worlds] + toward[2] * vert[at + 2 * worlds]
 
 
 def _first_highest(heights: Array, number: Array, corners: Array) -> tuple[Array, Array]:
@@ -139,16 +144,12 @@ def _climb(
     rows, near, vert = tables
     number = lax.broadcasted_iota(jnp.int32, (WIDTH, *first.shape), 0)
 
-    def height_of(corner: Array) -> Array:
-        at = corner * (3 * worlds) + own
-        return toward[0] * vert[at] + toward[1] * vert[at + worlds] + toward[2] * vert[at + 2 * worlds]
-
     def go_on(carry: tuple[Array, ...]) -> tuple[Array, ...]:
         """Looks at one row: the best corner so far, how far it is, the row, and who is going, (..., lanes)."""
         corner, height, row, going = carry
         place = row * (WIDTH + 1)
         listed, what = rows[place + number], rows[place + WIDTH]
-        best, best_height = _first_highest(height_of(listed), number, listed)
+        best, best_height = _first_highest(_heights(vert, listed, toward, worlds, own), number, listed)
         better = (going > 0) & (best_height > height)
         corner, height = jnp.where(better, best, corner), jnp.where(better, best_height, height)
         more = what & NEXT > 0
