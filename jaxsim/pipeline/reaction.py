@@ -11,7 +11,7 @@ from jaxsim.enums import ConeType, EqType, ObjType
 from jaxsim.math import quaternion as quat
 from jaxsim.math.axis import add_rows, concat, take
 from jaxsim.math.gather import add_by_world
-from jaxsim.math.stage import platform
+from jaxsim.math.stage import platform, stage
 from jaxsim.math.vector import cross, matvec, matvec_transposed
 from jaxsim.model import Model
 from jaxsim.solver import pyramid
@@ -67,14 +67,21 @@ def contact_wrenches(model: Model, data: Data, force: Array, torque: Array) -> A
     total = jnp.zeros((model.nbody, 6, 1), force.dtype)
     for group in slot_layout(model).groups:
         s = slice(group.start, group.stop)
+        acting = (force[s], torque[s], data.contact.pos[s])
+        about_origin = _about_origin(*acting)
         for side, body in enumerate((group.body1, group.body2)):
-            sign = 2 * side - 1
-            args = (sign * force[s], sign * torque[s], data.contact.pos[s])
             if body is None:
-                total = total + _on_chosen(model, data, data.contact.geom[s, side], *args)
+                mine = _on_chosen(model, data, data.contact.geom[s, side], about_origin)
             else:
-                total = total + _on_bodies(model, data, body, *args)
+                mine = _on_bodies(model, data, body, *acting)
+            total = total + mine if side else total - mine
     return total
+
+
+@stage
+def _about_origin(force: Array, torque: Array, points: Array) -> Array:
+    """Wrenches (n, 6, W) about the origin, torque first, of forces and torques (n, 3, W) at points."""
+    return concat([torque + cross(points, force), force], axis=1)
 
 
 def _on_bodies(
@@ -87,11 +94,10 @@ def _on_bodies(
     return add_rows(concat([torque + cross(arm, force), force], axis=1), bodies, model.nbody)
 
 
-def _on_chosen(model: Model, data: Data, geoms: Array, force: Array, torque: Array, points: Array) -> Array:
-    """The same for geoms (n, W) that differ between worlds; -1: no geom."""
+def _on_chosen(model: Model, data: Data, geoms: Array, at_origin: Array) -> Array:
+    """Sums wrenches (n, 6, W) about the origin over the bodies of geoms (n, W), which differ between worlds; -1: no geom."""
     nbody = model.nbody
     body = jnp.where(geoms >= 0, jnp.asarray(model.geom_bodyid)[jnp.maximum(geoms, 0)], nbody)
-    at_origin = concat([torque + cross(points, force), force], axis=1)
     if platform() == "cpu":
         places = 6 * body[:, None] + np.arange(6)[:, None]
         none = jnp.zeros((6 * (nbody + 1), at_origin.shape[-1]), at_origin.dtype)
