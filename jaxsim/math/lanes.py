@@ -93,7 +93,7 @@ def in_lanes(
       name: of the kernel in the program.
       given: arrays (..., W); those of one world are shared by all.
       results: shapes of what the kernel writes, (..., W).
-      tables: arrays without worlds, (n,); of integers on a TPU.
+      tables: arrays without worlds.
       warps: of a GPU that share the work of 32 worlds; more than one must wait for each other, `wait_for_lanes`.
       parts: programs for the same worlds, each of which writes a part of the results, `pl.program_id(1)`.
       few: worlds of a program of a GPU, where those that take long should hold up fewer than 32; 0: as many.
@@ -124,7 +124,7 @@ def in_lanes(
         from jax.experimental.pallas import triton
 
         params: Any = triton.CompilerParams(num_warps=warps, num_stages=1)
-        table_specs = [pl.BlockSpec(x.shape, lambda i, _: (0,)) for x in tables]
+        table_specs = [pl.BlockSpec(x.shape, lambda i, _, n=x.ndim: (0,) * n) for x in tables]
     else:
         from jax.experimental.pallas import tpu
 

@@ -27,22 +27,27 @@ from jax.interpreters.partial_eval import dce_jaxpr
 from jaxsim.math.lanes import in_lanes
 from jaxsim.math.linear import computation_of, kernel_computation_of
 from jaxsim.math.loops import scan_sizes
-from jaxsim.math.stage import lowering_for, platform
+from jaxsim.math.stage import lowering_for, platform, x64
 
 __all__ = [
     "LANE",
+    "WIDTH",
     "Lanes",
     "Table",
     "Value",
     "fits_one_kernel",
+    "in_memory",
     "in_one_kernel",
+    "lanes_of",
+    "operations",
+    "stored",
     "where_it_fits_in_one_kernel",
 ]
 
 LANE = "lane"
 """The platform of what is traced for such a kernel."""
 
-_WIDTH = 8191
+WIDTH = 8191
 """Lanes of what is traced: a number that no other axis is as long as."""
 
 _FEW = 64
@@ -53,10 +58,13 @@ _MOST = 512
 
 _NUMBERS = """
     abs acos add add_any and asin atan atan2 ceil clamp convert_element_type cos div eq exp floor ge gt
-    integer_pow is_finite le log lt max min mul ne neg not or pow rem rsqrt select_n shift_left
+    integer_pow is_finite le log lt max min mul ne neg not or pow rem round rsqrt select_n shift_left
     shift_right_arithmetic shift_right_logical sign sin sqrt square sub tan tanh xor
 """
 _ELEMENTWISE = frozenset(_NUMBERS.split())
+_UNKNOWN_TO_TPUS = frozenset({"acos", "asin", "atan"})
+_MOVING = "broadcast_in_dim concatenate iota pad reshape slice split squeeze stack transpose unstack"
+_MOVES = frozenset(_MOVING.split())
 _SAME = frozenset({"copy", "optimization_barrier", "stop_gradient"})
 _REDUCED: dict[str, Callable[[Any, Any], Any]] = {
     "reduce_and": jnp.logical_and,
@@ -86,7 +94,7 @@ class Value:
         """Shape and type, as it is traced."""
         shape = list(self.entries.shape)
         if self.axis is not None:
-            shape[self.axis] = _WIDTH
+            shape[self.axis] = WIDTH
         return jax.ShapeDtypeStruct(tuple(shape), self.dtype)
 
 
@@ -171,16 +179,16 @@ def in_one_kernel(
     width = types[0].shape[-1]
     wide = [x.ndim > 0 and x.shape[-1] == width for x in leaves]
     given = [x for x, own in zip(leaves, wide, strict=True) if own]
-    tables = [_numbers(x).reshape(-1) for x, own in zip(leaves, wide, strict=True) if not own and x.size]
+    tables = [in_memory(x).reshape(-1) for x, own in zip(leaves, wide, strict=True) if not own and x.size]
     kinds, made = _by_type(given), _by_type(types)
 
     def kernel(*refs: Any) -> None:
         left = iter(refs)
         shared, blocks, out = (list(itertools.islice(left, len(x))) for x in (tables, kinds, made))
-        lanes, few, own = Lanes(out[0].shape[-1], list(left)), iter(shared), {}
+        lanes, few, own = Lanes(out[0].shape[-1:], list(left)), iter(shared), {}
         for ref, kind in zip(blocks, kinds, strict=True):
             rows = iter(lanes.rows(ref[...], sum(_rows(given[k]) for k in kind)))
-            own |= {k: _value(rows, (*given[k].shape[:-1], _WIDTH), given[k].dtype) for k in kind}
+            own |= {k: _value(rows, (*given[k].shape[:-1], WIDTH), given[k].dtype) for k in kind}
         numbers = (own[k] for k in range(len(given)))
         values = [
             next(numbers) if some else _shared(next(few) if x.size else None, x)
@@ -193,9 +201,9 @@ def in_one_kernel(
             ]
             ref[...] = lanes.block(rows, len(ref), ref.dtype)
 
-    stored = [jax.eval_shape(_block, [types[k] for k in kind]) for kind in made]
+    outputs = [jax.eval_shape(_block, [types[k] for k in kind]) for kind in made]
     blocks = [_block([given[k] for k in kind]) for kind in kinds]
-    held = [*stored, *scratch]
+    held = [*outputs, *scratch]
     found, parts = in_lanes(kernel, name, blocks, held, tables, few=few, interpret=interpret), {}
     for block, kind in zip(found, made, strict=False):
         ends = np.cumsum([_rows(types[k]) for k in kind])
@@ -206,7 +214,7 @@ def in_one_kernel(
 
 def _by_type(arrays: Sequence[Any]) -> list[list[int]]:
     """Numbers of the arrays of each type, as they are stored: what is loaded together is one operation."""
-    types = [_stored(x.dtype) for x in arrays]
+    types = [stored(x.dtype) for x in arrays]
     return [[k for k, t in enumerate(types) if t == own] for own in dict.fromkeys(types)]
 
 
@@ -222,17 +230,106 @@ def _power(n: int) -> int:
 
 def _block(arrays: Sequence[Array]) -> Array:
     """Arrays (..., W) one after the other, (n, W), n a power of two."""
-    rows = jnp.concatenate([_numbers(x).reshape(-1, x.shape[-1]) for x in arrays])
+    rows = jnp.concatenate([in_memory(x).reshape(-1, x.shape[-1]) for x in arrays])
     return jnp.pad(rows, ((0, _power(len(rows)) - len(rows)), (0, 0)))
 
 
-def _stored(dtype: Any) -> np.dtype:
+def stored(dtype: Any) -> np.dtype:
     """The type of numbers in memory: flags are integers."""
     return np.dtype(np.int32 if np.dtype(dtype) == np.bool_ else dtype)
 
 
-def _numbers(x: Array) -> Array:
-    return x.astype(_stored(x.dtype))
+def in_memory(x: Array) -> Array:
+    """As it is stored."""
+    return x.astype(stored(x.dtype))
+
+
+def lanes_of(trees: Any, width: int) -> Any:
+    """Shapes of arrays (..., 1 or W), as they are traced for lanes that are W worlds."""
+
+    def traced(x: Any) -> jax.ShapeDtypeStruct:
+        lanes = WIDTH if x.shape[-1] == width else x.shape[-1]
+        return jax.ShapeDtypeStruct((*x.shape[:-1], lanes), x.dtype)
+
+    return jax.tree.map(traced, trees)
+
+
+def operations(program: ClosedJaxpr) -> int:
+    """About how many operations on vectors of lanes a kernel without loops has.
+
+    Raises:
+      NotImplementedError: there is something in it that such a kernel does not compute.
+    """
+    known = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+    return sum(_operations(eqn, known) for eqn in program.jaxpr.eqns)
+
+
+def _operations(eqn: Any, known: dict[Any, Any]) -> int:
+    name, params = eqn.primitive.name, eqn.params
+    made = sum(_count(v.aval.shape) for v in eqn.outvars)
+    compute = computation_of(eqn.primitive)
+    if compute is not None:
+        return operations(_computed(compute, params, [v.aval for v in eqn.invars]))
+    if name in _SAME or name in _MOVES:
+        return 0
+    if name in _ELEMENTWISE and name not in _UNKNOWN_TO_TPUS:
+        return made
+    if name in _REDUCED or name in ("argmax", "cumsum"):
+        if _has_lanes(eqn.invars) and not _has_lanes(eqn.outvars):
+            raise NotImplementedError(f"{name} of all worlds")
+        return _count(eqn.invars[0].aval.shape)
+    if name == "gather":
+        rows = eqn.invars[0].aval.shape[params["dimension_numbers"].start_index_map[0]]
+        return 0 if _is_known(eqn.invars[1], known) else made * rows
+    if name == "dot_general":
+        ((axis,), _), _ = params["dimension_numbers"]
+        first, shape = eqn.invars[0], eqn.invars[0].aval.shape
+        terms = made * shape[axis]
+        if not isinstance(first, Literal) and first in known:  # what is zero is left out
+            return terms * int(np.count_nonzero(known[first])) // max(1, _count(shape))
+        return terms
+    inner = _inner(params)
+    if inner is None or name in ("while", "scan", "cond"):
+        raise NotImplementedError(f"{name} in a kernel without loops")
+    return operations(inner)
+
+
+def _is_known(atom: Any, known: dict[Any, Any]) -> bool:
+    return isinstance(atom, Literal) or atom in known
+
+
+def _has_lanes(atoms: Sequence[Any]) -> bool:
+    return any(WIDTH in x.aval.shape for x in atoms)
+
+
+def _count(traced: Sequence[int]) -> int:
+    """Numbers of each lane of an array, of a shape as it is traced."""
+    return int(np.prod(_apart(traced)[0]))
+
+
+def _inner(params: dict[str, Any]) -> ClosedJaxpr | None:
+    """What an equation computes, if that is a jaxpr."""
+    inner = next((params[k] for k in ("jaxpr", "call_jaxpr", "fun_jaxpr") if k in params), None)
+    return inner if inner is None or isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ())
+
+
+def _computed(compute: Callable[..., Any], params: dict[str, Any], types: Sequence[Any]) -> ClosedJaxpr:
+    """What a primitive of `math/linear.py` computes, in a kernel."""
+    return _traced(
+        compute, tuple(params.items()), tuple((tuple(x.shape), np.dtype(x.dtype)) for x in types), x64()
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _traced(
+    compute: Callable[..., Any], params: tuple[Any, ...], types: tuple[Any, ...], wide: bool
+) -> ClosedJaxpr:
+    """The same, once for arguments of the same types; `wide`: numbers of 64 bits."""
+    del wide
+    with lowering_for(LANE):
+        return jax.make_jaxpr(functools.partial(compute, **dict(params)))(
+            *itertools.starmap(jax.ShapeDtypeStruct, types)
+        )
 
 
 def _each(function: Callable[[Any], Any], of: np.ndarray) -> np.ndarray:
@@ -254,7 +351,7 @@ def _value(numbers: Iterator[Array], traced: Sequence[int], dtype: Any) -> Value
 def _apart(traced: Sequence[int]) -> tuple[list[int], int | None]:
     """A shape with one entry along the axis of lanes, and that axis."""
     shape = list(traced)
-    axis = shape.index(_WIDTH) if _WIDTH in shape else None
+    axis = shape.index(WIDTH) if WIDTH in shape else None
     if axis is not None:
         shape[axis] = 1
     return shape, axis
@@ -272,12 +369,12 @@ class Lanes:
     """Evaluates functions of arrays in a kernel.
 
     Attributes:
-      count: how many lanes there are.
+      shape: of a vector of lanes.
       scratch: references (n, lanes) to arrays that may be written and read.
     """
 
-    def __init__(self, count: int, scratch: Sequence[Any] = ()) -> None:
-        self.count = count
+    def __init__(self, shape: tuple[int, ...], scratch: Sequence[Any] = ()) -> None:
+        self.shape = shape
         self.scratch = scratch
 
     def vector(self, number: Any, dtype: Any) -> Array:
@@ -285,16 +382,16 @@ class Lanes:
         if isinstance(number, Array) and number.ndim:
             return number
         if isinstance(number, Array):
-            return jnp.broadcast_to(number, (self.count,))
-        return lax.full((self.count,), number, dtype)
+            return jnp.broadcast_to(number, self.shape)
+        return lax.full(self.shape, number, dtype)
 
     def value(self, numbers: Sequence[Array], rows: tuple[int, ...] = ()) -> Any:
         """The array (*rows, W) of vectors of lanes, all in one row if nothing else is said."""
-        return _value(iter(numbers), (*(rows or (len(numbers),)), _WIDTH), numbers[0].dtype)
+        return _value(iter(numbers), (*(rows or (len(numbers),)), WIDTH), numbers[0].dtype)
 
     def block(self, numbers: Sequence[Any], n: int, dtype: Any) -> Array:
         """Vectors of lanes as one array (n, lanes), n a power of two; 0 beyond the last."""
-        row = lax.broadcasted_iota(jnp.int32, (n, self.count), 0)
+        row = lax.broadcasted_iota(jnp.int32, (n, *self.shape), 0)
         made = lax.full(row.shape, 0, dtype)
         for k, number in enumerate(numbers):
             made = jnp.where(row == k, self.vector(number, dtype), made)
@@ -314,13 +411,14 @@ class Lanes:
 
         with lowering_for(LANE):
             program, shape = jax.make_jaxpr(flat, return_shape=True)(*(x.type for x in leaves))
-        found = self._evaluate(_pruned(program), program.consts, leaves)
+        found = self.evaluate(_pruned(program), program.consts, leaves)
         return jax.tree.unflatten(jax.tree.structure(shape), found)
 
     def _called(self, program: ClosedJaxpr, args: Sequence[Value]) -> list[Value]:
-        return self._evaluate(program.jaxpr, program.consts, args)
+        return self.evaluate(program.jaxpr, program.consts, args)
 
-    def _evaluate(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Value]) -> list[Value]:
+    def evaluate(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Value]) -> list[Value]:
+        """What a jaxpr, traced for lanes, computes of values."""
         env: dict[Any, Value] = dict(zip(jaxpr.invars, args, strict=True))
         env |= {var: _constant(x) for var, x in zip(jaxpr.constvars, consts, strict=True)}
 
@@ -341,7 +439,7 @@ class Lanes:
         compute = computation_of(eqn.primitive)
         if compute is not None:
             types = [x.type for x in args]
-            return self._called(jax.make_jaxpr(functools.partial(compute, **params))(*types), args)
+            return self._called(_computed(compute, params, types), args)
         if name in _SAME:
             return args
         if name in _ELEMENTWISE:
@@ -351,10 +449,10 @@ class Lanes:
         handler = getattr(self, f"_{name}", None)
         if handler is not None:
             return handler(eqn, *args)
-        inner = next((params[k] for k in ("jaxpr", "call_jaxpr", "fun_jaxpr") if k in params), None)
+        inner = _inner(params)
         if inner is None:
             raise NotImplementedError(f"{name} in a kernel of lanes")
-        return self._called(inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ()), args)
+        return self._called(inner, args)
 
     # --- numbers
 
@@ -379,6 +477,11 @@ class Lanes:
         if all(known):
             with jax.ensure_compile_time_eval():
                 return np.asarray(eqn.primitive.bind(*(jnp.asarray(*x) for x in args), **eqn.params))[()]
+        if (
+            eqn.primitive.name == "sign"
+        ):  # which Pallas knows no more than it knows the TPU, where that is elsewhere
+            x = args[0][0]
+            return jnp.where(x > 0, 1, jnp.where(x < 0, -1, x)).astype(x.dtype)
         # of two one may be a number that all lanes share
         if len(args) != 2 and any(isinstance(x, Array) and x.ndim for x, _ in args):
             args = [(self.vector(*x), x[1]) for x in args]
@@ -433,6 +536,21 @@ class Lanes:
                 number[index] = jnp.where(more, dtype.type(k), number[index])
         left = None if x.axis is None else x.axis - (axis < x.axis)
         return [Value(number, left, dtype)]
+
+    def _dot_general(self, eqn: Any, one: Value, other: Value) -> list[Value]:
+        """A product of matrices; what is known to be zero in one of them costs nothing."""
+        ((first,), (second,)), batch = eqn.params["dimension_numbers"]
+        if batch != ((), ()) or one.axis == first or other.axis == second:
+            raise NotImplementedError("a kernel of lanes with products of many matrices")
+        left, right = np.moveaxis(one.entries, first, -1), np.moveaxis(other.entries, second, 0)
+        rows, columns = left.reshape(-1, left.shape[-1]), right.reshape(len(right), -1)
+        dtype, shape = np.dtype(eqn.outvars[0].aval.dtype), eqn.outvars[0].aval.shape
+        made = np.empty((len(rows), columns.shape[1]), object)
+        for i, k in np.ndindex(*made.shape):
+            products = (_product(x, y) for x, y in zip(rows[i], columns[:, k], strict=True))
+            terms = [x for x in products if isinstance(x, Array) or x != 0]
+            made[i, k] = functools.reduce(jnp.add, terms) if terms else dtype.type(0)
+        return [Value(made.reshape(_apart(shape)[0]), _apart(shape)[1], dtype)]
 
     def _cumsum(self, eqn: Any, x: Value) -> list[Value]:
         axis, reverse = eqn.params["axis"], eqn.params["reverse"]
@@ -505,6 +623,16 @@ class Lanes:
         axis = next((x.axis for x in parts if x.axis is not None), None)
         entries = np.stack([x.entries for x in parts], place)
         return [Value(entries, axis if axis is None else axis + (place <= axis), parts[0].dtype)]
+
+    def _pad(self, eqn: Any, x: Any, value: Any) -> list[Any]:
+        config = eqn.params["padding_config"]
+        shape, axis = _apart(eqn.outvars[0].aval.shape)
+        if any(low < 0 or high < 0 for low, high, _ in config):
+            raise NotImplementedError("a kernel of lanes that pads by less than nothing")
+        made = np.full(shape, value.entries[()], object)
+        inside = [slice(low, n - high, gap + 1) for n, (low, high, gap) in zip(shape, config, strict=True)]
+        made[tuple(inside)] = x.entries
+        return [Value(made, axis, x.dtype)]
 
     def _iota(self, eqn: Any) -> list[Value]:
         p = eqn.params
@@ -609,9 +737,17 @@ class Lanes:
         packed = []
         for aval, value in zip(types, values, strict=True):
             for x in value.entries.flat:
-                number = self.vector(x, aval.dtype) if _WIDTH in aval.shape else jnp.asarray(x, aval.dtype)
-                packed.append(number.astype(_stored(aval.dtype)))
+                number = self.vector(x, aval.dtype) if WIDTH in aval.shape else jnp.asarray(x, aval.dtype)
+                packed.append(number.astype(stored(aval.dtype)))
         return packed
+
+
+def _product(x: Any, y: Any) -> Any:
+    """Of two numbers, of which one may be known to be zero or one."""
+    for one, other in ((x, y), (y, x)):
+        if not isinstance(one, Array) and one in (0, 1):
+            return other if one else one
+    return x * y
 
 
 def _row(entries: np.ndarray, k: int, axis: int) -> np.ndarray:

@@ -10,6 +10,7 @@ from jaxsim.data import Data
 from jaxsim.enums import DisableBit, JointType
 from jaxsim.math import quaternion as quat
 from jaxsim.math.axis import stitch, take, take_blocks
+from jaxsim.math.straight_kernel import straight
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import next_activation, rewrap_activations
 from jaxsim.pipeline.history import later
@@ -66,6 +67,7 @@ def difference_pos(model: Model, start: Array, end: Array, dt: Array) -> Array:
     return stitch(parts, index) / dt
 
 
+@straight
 def advance(model: Model, data: Data, act_dot: Array, qacc: Array, qvel: Array | None = None) -> Data:
     """Advances activations, velocity, position and time by one timestep; `qacc` of the data is the next warm start.
 

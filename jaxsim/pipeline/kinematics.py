@@ -23,7 +23,8 @@ from jaxsim.math import safe
 from jaxsim.math.axis import concat, split, take, take_blocks
 from jaxsim.math.gather import width_of
 from jaxsim.math.lanes import has_kernels
-from jaxsim.math.stage import stage
+from jaxsim.math.one_kernel import LANE
+from jaxsim.math.stage import platform, stage
 from jaxsim.math.vector import cross, matmul, matvec, scale
 from jaxsim.model import Model
 from jaxsim.pipeline.frames_kernel import compose_in_kernel
@@ -129,7 +130,8 @@ def kinematics(model: Model, data: Data) -> Data:
     base = _bases(model, data, plan)
     motion, anchor, axis = _joint_motions(model, data, plan)
     wide = width_of((motion, base)) > 1
-    node = (_in_kernel if wide and has_kernels(base.dtype) else _by_jumps)(model.static, motion, base)
+    compose = _in_kernel if wide and has_kernels(base.dtype) else _by_jumps
+    node = (_one_by_one if platform() == LANE else compose)(model.static, motion, base)
     fixed = [_fixed(model, kind, inertia) for kind, inertia in (("body", "i"), ("geom", ""), ("site", ""))]
     offset = concat([*(pos for pos, _ in fixed), anchor])
     turn = _matrices(concat([orientation for _, orientation in fixed]))
@@ -146,6 +148,15 @@ def _by_jumps(static: Static, motion: Array, base: Array) -> Array:
     for pointer in plan.jumps:
         node = _compose(take(node, pointer), node)
     return node
+
+
+def _one_by_one(static: Static, motion: Array, base: Array) -> Array:
+    """The same from the root on, where each frame is an operation of its own anyway."""
+    plan = _plan(static)
+    frames = split(concat([motion, base]), (1,) * len(plan.order))
+    for k in plan.order[1:].tolist():
+        frames[k] = _compose(frames[plan.above[k]], frames[k])
+    return take(concat(frames), plan.own)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))

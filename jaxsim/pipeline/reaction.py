@@ -95,7 +95,7 @@ def _on_bodies(
 
 
 def _on_chosen(model: Model, data: Data, geoms: Array, at_origin: Array) -> Array:
-    """Sums wrenches (n, 6, W) about the origin over the bodies of geoms (n, W), which differ between worlds; -1: no geom."""
+    """Sums wrenches (n, 6, W) about the origin over bodies, by geoms (n, W) that differ between worlds; -1: none."""
     nbody = model.nbody
     body = jnp.where(geoms >= 0, jnp.asarray(model.geom_bodyid)[jnp.maximum(geoms, 0)], nbody)
     if platform() == "cpu":

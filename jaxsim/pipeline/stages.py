@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import jax
 from jax import Array
 
 from jaxsim import worlds
 from jaxsim.collision.driver import collision
 from jaxsim.data import STATE_FIELDS, Data
 from jaxsim.enums import DisableBit, EnableBit
+from jaxsim.math.straight_kernel import straight_stages
 from jaxsim.model import Model
 from jaxsim.pipeline.acceleration import fwd_acceleration
 from jaxsim.pipeline.actuation import fwd_actuation
@@ -59,9 +59,7 @@ DYNAMICS: tuple[Stage, ...] = (fwd_actuation, fwd_acceleration, make_constraint,
 
 def run(stages: tuple[Stage, ...], model: Model, data: Data) -> Data:
     """Runs stages one after the other, each in a scope of its name."""
-    for stage in stages:
-        data = jax.named_call(stage)(model, data)
-    return data
+    return straight_stages(stages, model, data)
 
 
 def fwd_position(model: Model, data: Data) -> Data:
@@ -71,7 +69,10 @@ def fwd_position(model: Model, data: Data) -> Data:
 
 def fwd_velocity(model: Model, data: Data) -> Data:
     """Everything that depends on position and velocity, their energies included."""
-    data = run(VELOCITY, model, data)
+    return _with_energy(model, run(VELOCITY, model, data))
+
+
+def _with_energy(model: Model, data: Data) -> Data:
     return run((energy,), model, data) if model.opt.enableflags & EnableBit.ENERGY else data
 
 
@@ -110,7 +111,7 @@ def observed_and_controlled(model: Model, data: Data) -> Data:
 def motion(model: Model, state: State, known: Found | None = None) -> Data:
     """All stages that depend on position and velocity alone, but the sensors."""
     data = worlds.expand(blank(model)).replace(work=Work(**(known or Found())._asdict()), **state)
-    return fwd_velocity(model, fwd_position(model, data))
+    return _with_energy(model, run((*POSITION, *VELOCITY), model, data))
 
 
 def dynamics(model: Model, state: State, known: Found) -> Data:

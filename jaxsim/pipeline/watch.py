@@ -16,6 +16,7 @@ from jax import Array
 from jaxsim import worlds
 from jaxsim.data import Data
 from jaxsim.enums import DisableBit
+from jaxsim.math.straight_kernel import straight
 from jaxsim.model import Model
 from jaxsim.pipeline.actuation import bad_values
 from jaxsim.pipeline.blank import blank, initial_state
@@ -58,6 +59,7 @@ def harmless(model: Model, state: State, known: Outcome | None) -> tuple[State, 
     return safe | {"warning": state["warning"]}, found
 
 
+@straight
 @jax.named_call
 def guard_step(model: Model, before: State, after: Data, known: Outcome | None) -> tuple[Data, Array]:
     """Resets worlds that the step made invalid, or leaves them where they were if autoreset is off.

@@ -79,11 +79,11 @@ class _Growing:
 
     def number(self, n: int) -> Array:
         """The numbers of the rows of a block."""
-        return lax.broadcasted_iota(jnp.int32, (n, self.lanes.count), 0)
+        return lax.broadcasted_iota(jnp.int32, (n, *self.lanes.shape), 0)
 
     def lane(self, n: int) -> Array:
         """The lanes of a block."""
-        return lax.broadcasted_iota(jnp.int32, (n, self.lanes.count), 1)
+        return lax.broadcasted_iota(jnp.int32, (n, *self.lanes.shape), 1)
 
     def at(self, table: Any, row: Array) -> Array:
         """A row of each lane (lanes,), or of each number of a block."""
@@ -167,7 +167,7 @@ class _Growing:
             last = jnp.max(jnp.where(dist == own, row, 0), axis=0)
             return jnp.minimum(own, least), jnp.where(own <= least, last, slot)
 
-        start = jnp.full((self.lanes.count,), jnp.inf, self.planes[3].dtype)
+        start = jnp.full(self.lanes.shape, jnp.inf, self.planes[3].dtype)
         blocks = lax.div(top + (_BLOCK - 1), jnp.int32(_BLOCK))
         return lax.fori_loop(0, blocks, look, (start, jnp.zeros(start.shape, jnp.int32)))
 
@@ -187,7 +187,7 @@ class _Growing:
             return count + _total(seen)
 
         blocks = lax.div(top + (_BLOCK - 1), jnp.int32(_BLOCK))
-        count = lax.fori_loop(0, blocks, look, jnp.zeros((self.lanes.count,), jnp.int32))
+        count = lax.fori_loop(0, blocks, look, jnp.zeros(self.lanes.shape, jnp.int32))
         self.wait()
         # if they are too many only the first is replaced: the surface stays closed around the origin
         return jnp.where(count < _BLOCK, 1 + count, 1)
