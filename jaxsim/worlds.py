@@ -231,7 +231,7 @@ def _run(
         # as the loops and calls inside want it: a table of meshes would be copied each step
         native = [x if m else _rows_first(x) for x, m in zip(native, mapped, strict=True)]
     jaxpr, block = _traced(native, function, mapped, width, kind, divided)
-    run = (in_few_kernels(jaxpr) if kind == "cpu" and width <= 1 else None) or _jaxpr_as_fun(jaxpr)
+    run = in_few_kernels(jaxpr) if kind == "cpu" and not divided else _jaxpr_as_fun(jaxpr)
     results = in_blocks(run, native, mapped, max(width, 1), block)
     if kind not in ("cpu", "any") and not divided:
         # a per-world layout of results would be that of all that they are computed from

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -40,15 +41,18 @@ _PLAIN = """
     convert_element_type copy cos cummax cummin cumprod cumsum div dynamic_slice dynamic_update_slice eq exp exp2 expm1
     floor gather ge gt integer_pow iota is_finite le log log1p logistic lt max min mul ne neg not or pad
     population_count pow rem reshape rev round rsqrt select_n shift_left shift_right_arithmetic shift_right_logical
-    sign sin slice split sqrt square squeeze stack stop_gradient sub tan tanh transpose unstack xor
+    optimization_barrier sign sin slice split sqrt square squeeze stack stop_gradient sub tan tanh transpose unstack xor
 """
 _KNOWN = frozenset(_PLAIN.split())
 """Primitives that the emitter knows as they are."""
 
-_MOST = 2048
+_MOST = 1024
 """Most equations of a kernel: the time to compile one grows faster than its length."""
 _LOOP = 2 * _MOST
 """The same of a loop, of which each kernel would be started again and again."""
+
+_LIBRARY = 1 << 15
+"""Most products of a product of matrices, or of a factor, that a kernel computes itself: libraries are faster."""
 
 _SMALL = 4096
 """Most numbers of which a kernel replaces some: it returns its arguments, hence replaces them in a copy."""
@@ -57,9 +61,9 @@ _INSIDE = {"inlineable": "true", "xla_cpu_small_call": None}
 """Marks of what is inside of a call; without the first it would have that of the call when JAX differentiates it."""
 
 
-def in_few_kernels(program: ClosedJaxpr) -> Callable[..., list[Any]] | None:
-    """The function of a jaxpr as few kernels; None if it has what cannot be in one."""
-    return functools.partial(_in_kernels, program) if not program.effects and _is_known(program) else None
+def in_few_kernels(program: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """The function of a jaxpr as few kernels; what cannot be in one stays as it is."""
+    return functools.partial(_in_kernels, program) if not program.effects else jaxpr_as_fun(program)
 
 
 def call_in_few_kernels(function: Callable[..., Any], *args: Any) -> Any:
@@ -74,11 +78,8 @@ def call_in_few_kernels(function: Callable[..., Any], *args: Any) -> Any:
     program, result = jax.make_jaxpr(
         lambda *leaves: function(*jax.tree.unflatten(tree, leaves)), return_shape=True
     )(*leaves)
-    run = in_few_kernels(program)
-    if run is None:
-        return function(*args)
     # traced apart: under a derivative each of its equations would pass the rules of differentiation
-    return jax.tree.unflatten(jax.tree.structure(result), jax.jit(run)(*leaves))
+    return jax.tree.unflatten(jax.tree.structure(result), jax.jit(in_few_kernels(program))(*leaves))
 
 
 def _called(call: Callable[..., Any], args: Sequence[Array], **marks: str) -> list[Any]:
@@ -138,16 +139,6 @@ def _stage_of(name: str, program: ClosedJaxpr, types: tuple[Any, ...], wide: boo
 # --- evaluation, equation by equation
 
 
-def _is_known(program: ClosedJaxpr) -> bool:
-    return all(
-        eqn.primitive.name in _KNOWN
-        or eqn.primitive.name in LOOPS
-        or computation_of(eqn.primitive) is not None
-        or (eqn.primitive.name in _NESTED and all(map(_is_known, _inner(eqn))))
-        for eqn in program.jaxpr.eqns
-    )
-
-
 def _inner(eqn: Any) -> Iterator[ClosedJaxpr]:
     """The programs that an equation calls."""
     for name, value in eqn.params.items():
@@ -158,17 +149,29 @@ def _inner(eqn: Any) -> Iterator[ClosedJaxpr]:
                 yield one if isinstance(one, ClosedJaxpr) else ClosedJaxpr(one, ())
 
 
-def _weight(eqn: Any) -> int:
-    """Equations in it."""
-    own = _own_program(eqn)
+def _weight(eqn: Any) -> float:
+    """Equations in it; infinity if it cannot be in a kernel."""
+    own, name = _own_program(eqn), eqn.primitive.name
     if own is not None:
         return 1 + _own_length(own)
-    inner = _inner(eqn) if eqn.primitive.name in _NESTED else ()
-    return 1 + sum(map(_length, inner))
+    if name in _NESTED:
+        return 1 + sum(map(_length, _inner(eqn)))
+    return 1 if name in _KNOWN or (name in LOOPS and _work(eqn) <= _LIBRARY) else math.inf
 
 
-def _length(program: ClosedJaxpr) -> int:
-    """Equations in a program."""
+def _work(eqn: Any) -> int:
+    """How many products a product or a factor of matrices has at least; 0 of other equations."""
+    given = eqn.invars[0].aval
+    if eqn.primitive.name in ("cholesky", "triangular_solve"):
+        return given.size * given.shape[-1]
+    if eqn.primitive.name == "dot_general":
+        ((contracted, _), _) = eqn.params["dimension_numbers"]
+        return eqn.outvars[0].aval.size * math.prod(given.shape[i] for i in contracted)
+    return 0
+
+
+def _length(program: ClosedJaxpr) -> float:
+    """Equations in a program; infinity if it cannot be in a kernel."""
     return sum(map(_weight, program.jaxpr.eqns))
 
 
@@ -176,7 +179,7 @@ _own_length = functools.lru_cache(maxsize=4096)(_length)
 """The same, remembered: the program of a primitive of jaxsim's own is one object wherever it is called."""
 
 
-def _load(eqn: Any) -> int:
+def _load(eqn: Any) -> float:
     """Its weight in a kernel; what replaces some of many numbers is in none, nor what is marked to be apart."""
     replaces = eqn.primitive.name == "dynamic_update_slice" and eqn.invars[0].aval.size > _SMALL
     if replaces or _has_mark(eqn, "apart", "true"):
@@ -257,26 +260,33 @@ def _results(eqn: Any, args: Sequence[Any], evaluate: Callable[..., list[Any]]) 
         return evaluate(own, *args)
     if name in _NESTED:
         return _NESTED[name](evaluate, eqn, *args)
-    if name in LOOPS:
+    if name in LOOPS and evaluate is _evaluated:
         return [LOOPS[name](*args, **eqn.params)]
-    found = eqn.primitive.bind(*args, **eqn.params)
+    found = eqn.primitive.bind(*args, **eqn.primitive.get_bind_params(eqn.params))
     return found if eqn.primitive.multiple_results else [found]
 
 
 def _extend_in_call(values: _Values, eqns: Sequence[Any], asked: set[Any]) -> None:
     """Adds the results of equations that are asked for, by one kernel."""
     made = dict.fromkeys(v for eqn in eqns for v in eqn.outvars)
-    given = list(dict.fromkeys(v for eqn in eqns for v in _variables(eqn.invars) if v not in made))
+    read = dict.fromkeys(v for eqn in eqns for v in _variables(eqn.invars) if v not in made)
+    known = {v: values[v] for v in read if _is_few_numbers(values[v])}
+    given = [v for v in read if v not in known]
     results = [v for v in made if v in asked]
 
     def run(*args: Any) -> list[Any]:
-        inside = dict(zip(given, args, strict=True))
+        inside = known | dict(zip(given, args, strict=True))
         _extend(inside, eqns, _evaluated)
         return _values_of(results, inside)
 
     args = [jnp.asarray(x) for x in _values_of(given, values)]
     found = _called(_call("kernel", run, _types(args)), args, xla_cpu_small_call="true")
     values.update(zip(results, found, strict=True))
+
+
+def _is_few_numbers(x: Any) -> bool:
+    """Whether a kernel knows the numbers of an array, which would be another kernel as its argument."""
+    return not isinstance(x, jax.core.Tracer) and np.size(x) <= _SMALL
 
 
 def _own_program(eqn: Any) -> ClosedJaxpr | None:
