@@ -158,9 +158,9 @@ def _weight(eqn: Any) -> float:
     """Equations in it; infinity if it cannot be in a kernel."""
     own, name = _own_program(eqn), eqn.primitive.name
     if own is not None:
-        return 1 + _own_length(own)
+        return 1 + _length(own.jaxpr)
     if name in _NESTED:
-        return 1 + sum(map(_length, _inner(eqn)))
+        return 1 + sum(_length(inner.jaxpr) for inner in _inner(eqn))
     return 1 if name in _KNOWN or (name in LOOPS and _work(eqn) <= _LIBRARY) else math.inf
 
 
@@ -175,13 +175,10 @@ def _work(eqn: Any) -> int:
     return 0
 
 
-def _length(program: ClosedJaxpr) -> float:
-    """Equations in a program; infinity if it cannot be in a kernel."""
-    return sum(map(_weight, program.jaxpr.eqns))
-
-
-_own_length = functools.lru_cache(maxsize=4096)(_length)
-"""The same, remembered: the program of a primitive of jaxsim's own is one object wherever it is called."""
+@functools.lru_cache(maxsize=4096)
+def _length(jaxpr: Any) -> float:
+    """Equations in a jaxpr; infinity if it cannot be in a kernel."""
+    return sum(map(_weight, jaxpr.eqns))
 
 
 def _load(eqn: Any) -> float:

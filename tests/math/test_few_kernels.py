@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import jax
 import jax.extend
 import jax.numpy as jnp
@@ -242,19 +244,33 @@ def test_what_a_primitive_of_jaxsim_computes_counts(monkeypatch):
     np.testing.assert_allclose(lowered.compile()(SIGNED)[0], twelve(SIGNED), rtol=1e-13)
 
 
+FREE = "<body><freejoint/><geom size='.1'/></body>"
+
+
 def test_trees_alike_are_in_the_kernels_of_one_world(monkeypatch):
     """They are solved in loops over rows, side by side as worlds are, which elsewhere is a kernel by itself."""
-    body = "<body><freejoint/><geom size='.1'/></body>"
-    model = jaxsim.load_model(f"<mujoco><worldbody>{body}{body}</worldbody></mujoco>")
-    made = []
+    model = jaxsim.load_model(f"<mujoco><worldbody>{FREE}{FREE}</worldbody></mujoco>")
+    lengths = []
 
     def kept(program):
-        made.append(in_few_kernels(program))
-        return made[-1]
+        lengths.append(few_kernels._length(program.jaxpr))
+        return in_few_kernels(program)
 
     monkeypatch.setattr("jaxsim.worlds.in_few_kernels", kept)
     jax.jit(jaxsim.step).lower(model, jaxsim.make_data(model))
-    assert len(made) == 1
+    assert np.isfinite(lengths).all()
+    assert len(lengths) == 1
+
+
+@pytest.mark.parametrize("worlds", [1, 3])
+def test_a_step_is_few_kernels_and_nothing_computed_beside_them(worlds):
+    plane = "<geom type='plane' size='1 1 1'/>"
+    model = jaxsim.load_model(f"<mujoco><worldbody>{plane}{FREE}</worldbody></mujoco>")
+    data = jax.vmap(lambda _: jaxsim.make_data(model))(jnp.arange(worlds))
+    text = jax.jit(jax.vmap(jaxsim.step, in_axes=(None, 0))).lower(model, data).as_text()
+    main = text[text.index("func.func public @main") :].split("\n  }\n")[0]
+    assert not re.findall(r"stablehlo\.(?:multiply|divide|select|while|slice|dynamic_slice|gather)", main)
+    assert 1 <= len(re.findall("call @kernel", main)) <= 10
 
 
 @pytest.mark.optimised
