@@ -15,6 +15,7 @@ import jaxsim
 from jaxsim import sdf
 from jaxsim.collision.field import without_voxels
 from jaxsim.enums import GeomType
+from tests.elsewhere import program_for
 
 RADIUS, TUBE = 0.35, 0.15
 SHAPES = {
@@ -230,7 +231,7 @@ def test_derivatives_are_of_the_points_that_are_found(other):
     def depth(q):
         return jaxsim.fwd_position(model, data.replace(qpos=q)).contact.dist.sum()
 
-    program = jax.jit(jax.vmap(jax.value_and_grad(depth))).lower(jnp.zeros((2, model.nq))).as_text()
+    program = program_for("cuda", jax.jit(jax.vmap(jax.value_and_grad(depth))), jnp.zeros((2, model.nq)))
     assert len(re.findall(r"call @(_searched|_deepest_vertices)\w*\(", program)) == 1
 
 

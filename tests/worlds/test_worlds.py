@@ -16,6 +16,7 @@ from jax.test_util import check_grads
 from jaxsim import worlds
 from jaxsim.math.blocks import block_size
 from jaxsim.math.stage import apart
+from tests.elsewhere import program_for
 
 N = 3
 
@@ -451,10 +452,7 @@ def test_matrix_products_follow_the_default_precision() -> None:
     f = jax.vmap(worlds.lift(lambda a, x: jnp.einsum("ijw,jw->iw", a, x)))
 
     def precision() -> str:
-        return (
-            str(jax.make_jaxpr(f)(jnp.ones((3, 2, 2)), jnp.ones((3, 2))).jaxpr)
-            + jax.jit(f).lower(jnp.ones((3, 2, 2)), jnp.ones((3, 2))).as_text()
-        )
+        return program_for("cuda", jax.jit(f), jnp.ones((3, 2, 2)), jnp.ones((3, 2)))
 
     with jax.default_matmul_precision("highest"):
         assert "HIGHEST" in precision()
