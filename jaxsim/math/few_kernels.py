@@ -30,6 +30,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.core import Tracer
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 from jax.interpreters.partial_eval import dce_jaxpr
@@ -288,7 +289,7 @@ def _extend_in_call(values: _Values, eqns: Sequence[Any], asked: set[Any]) -> No
 
 def _is_few_numbers(x: Any) -> bool:
     """Whether a kernel knows the numbers of an array, which would be another kernel as its argument."""
-    return not isinstance(x, jax.core.Tracer) and np.size(x) <= _SMALL
+    return not isinstance(x, Tracer) and np.size(x) <= _SMALL
 
 
 def _own_program(eqn: Any) -> ClosedJaxpr | None:
