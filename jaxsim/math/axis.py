@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsim.math.linear import linear
+from jaxsim.math.one_kernel import LANE
 from jaxsim.math.stage import platform, stage
 
 __all__ = [
@@ -168,7 +169,7 @@ def mask_product(mask: np.ndarray, x: Array) -> Array:
     m, n = mask.shape
     if m == 0 or n == 0:
         return jnp.zeros((m, *x.shape[1:]), x.dtype)
-    if platform() == "lane":  # of numbers one by one, of which most are zero
+    if platform() == LANE:  # of numbers one by one, of which most are zero
         return jnp.tensordot(jnp.asarray(mask, x.dtype), x, 1)
     flat = x.reshape(n, -1)
     runs = [_Run(1, slice(0, m), slice(0, n))]

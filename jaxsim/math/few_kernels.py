@@ -75,8 +75,8 @@ def in_few_kernels(program: ClosedJaxpr) -> Callable[..., list[Any]]:
 def call_in_few_kernels(function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function of trees of arrays, in a larger program of a CPU, as few kernels if that can be.
 
-    It cannot where XLA divides the program among devices, whose messages no kernel holds. In the program of one world,
-    all of which is put into few kernels, it is none by itself: they are not nested.
+    It cannot where XLA divides the program among devices, whose messages no kernel holds. In the program of one world
+    it is none by itself.
     """
     if divided() or alone():
         return function(*args)

@@ -477,9 +477,7 @@ class Lanes:
         if all(known):
             with jax.ensure_compile_time_eval():
                 return np.asarray(eqn.primitive.bind(*(jnp.asarray(*x) for x in args), **eqn.params))[()]
-        if (
-            eqn.primitive.name == "sign"
-        ):  # which Pallas knows no more than it knows the TPU, where that is elsewhere
+        if eqn.primitive.name == "sign":  # whose lowering asks which TPU it is, and that may be elsewhere
             x = args[0][0]
             return jnp.where(x > 0, 1, jnp.where(x < 0, -1, x)).astype(x.dtype)
         # of two one may be a number that all lanes share

@@ -184,7 +184,8 @@ def _kernel(
     tables = [x if x.ndim else x[None] for x in tables]
 
     def kernel(*refs: Any) -> None:
-        shared, own, made = (iter(x) for x in _parts(refs, (len(tables), len(blocks), len(types))))
+        left = iter(refs)
+        shared, own, made = (iter(list(itertools.islice(left, len(x)))) for x in (tables, blocks, types))
         lanes = Lanes(refs[-1].shape[-2:])
         args = []
         for x, some in zip(given, wide, strict=True):
@@ -197,11 +198,6 @@ def _kernel(
     stored_types = [jax.ShapeDtypeStruct(x.shape, stored(x.dtype)) for x in types]
     found = in_lanes(kernel, name, blocks, stored_types, tables)
     return [x.astype(own.dtype) for x, own in zip(found, types, strict=True)]
-
-
-def _parts(of: Sequence[Any], sizes: Sequence[int]) -> list[Sequence[Any]]:
-    ends = np.cumsum(sizes)
-    return [of[end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
 
 def _read(ref: Any, x: Array, wide: bool, lanes: Lanes) -> Value:

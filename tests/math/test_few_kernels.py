@@ -201,14 +201,24 @@ def test_long_products_are_those_of_a_library():
     np.testing.assert_allclose(jax.jit(in_few_kernels(program))(x)[0], jnp.sin(jnp.cos(x) @ x) @ x[:, :4])
 
 
-def test_programs_that_print_stay_as_they_are():
-    program = jax.make_jaxpr(lambda x: jax.debug.print("{}", x) or jnp.sin(x))(SIGNED)
+def prints(x):
+    jax.debug.print("{}", x)
+    return jnp.sin(x)
+
+
+@pytest.mark.parametrize(
+    "function", [prints, lambda x: lax.cond(True, prints, jnp.cos, x)], ids=["print", "if"]
+)
+def test_programs_that_print_stay_as_they_are(function):
+    program = jax.make_jaxpr(function)(SIGNED)
     assert "xla_cpu_small_call" not in jax.jit(in_few_kernels(program)).lower(SIGNED).as_text()
 
 
-def test_part_of_a_program_is_few_kernels():
+@pytest.mark.parametrize("known", [True, False])
+def test_part_of_a_program_is_few_kernels(known):
     def part(tree, x):
-        return {"sum": lax.fori_loop(0, 3, lambda _, y: y + tree["table"][ROWS][:, :4] * y, x)}
+        order = x if known else jnp.sort(x, axis=0)
+        return {"sum": lax.fori_loop(0, 3, lambda _, y: y + tree["table"][ROWS][:, :4] * y, order)}
 
     def whole(x, y):
         return call_in_few_kernels(part, {"table": 2 * x}, y[:4, :4])["sum"] + 1

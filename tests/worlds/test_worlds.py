@@ -452,7 +452,8 @@ def test_matrix_products_follow_the_default_precision() -> None:
     f = jax.vmap(worlds.lift(lambda a, x: jnp.einsum("ijw,jw->iw", a, x)))
 
     def precision() -> str:
-        return program_for("cuda", jax.jit(f), jnp.ones((3, 2, 2)), jnp.ones((3, 2)))
+        args = jnp.ones((3, 2, 2)), jnp.ones((3, 2))
+        return str(jax.make_jaxpr(f)(*args).jaxpr) + program_for("cuda", jax.jit(f), *args)
 
     with jax.default_matmul_precision("highest"):
         assert "HIGHEST" in precision()
